@@ -1,0 +1,79 @@
+package dev.drover.ir.graph;
+
+import dev.drover.ir.ops.Op;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.ir.type.Shape;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * One application of an op. Immutable, made by a {@link ComputationBuilder} and owned by exactly one {@link Computation}, in
+ * which {@link #id} is its position: operands come before users, so arrays indexed by id serve as maps.
+ *
+ * <p>Annotations are what a file says about an instruction that does not change its meaning, verbatim and in order:
+ * {@code metadata}, {@code sharding}, {@code frontend_attributes}, {@code backend_config}, ..
+ */
+public final class Instruction {
+    private final int id;
+    private final String name;
+    private final Op op;
+    private final List<Instruction> operands;
+    private final Shape shape;
+    private final Map<String, String> annotations;
+
+    Instruction(
+            int id, String name, Op op, List<Instruction> operands, Shape shape, Map<String, String> annotations) {
+        this.id = id;
+        this.name = name;
+        this.op = op;
+        this.operands = operands;
+        this.shape = shape;
+        this.annotations = annotations;
+    }
+
+    /** Position in its computation. */
+    public int id() {
+        return id;
+    }
+
+    /** Unique in its computation, without a leading percent sign. */
+    public String name() {
+        return name;
+    }
+
+    public Op op() {
+        return op;
+    }
+
+    public List<Instruction> operands() {
+        return operands;
+    }
+
+    public Instruction operand(int index) {
+        return operands.get(index);
+    }
+
+    public Shape shape() {
+        return shape;
+    }
+
+    /** The shape of an instruction that yields an array. */
+    public ArrayShape array() {
+        return shape.asArray();
+    }
+
+    public List<Shape> operandShapes() {
+        return operands.stream().map(Instruction::shape).toList();
+    }
+
+    public Map<String, String> annotations() {
+        return annotations;
+    }
+
+    @Override
+    public String toString() {
+        return name + " = " + shape + " " + op.opcode()
+                + operands.stream().map(Instruction::name).collect(Collectors.joining(", ", "(", ")"));
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.drover.ir.graph;
+
+import org.jspecify.annotations.NullMarked;

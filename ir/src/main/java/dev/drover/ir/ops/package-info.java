@@ -1,0 +1,4 @@
+@NullMarked
+package dev.drover.ir.ops;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.drover.ir;
+
+import org.jspecify.annotations.NullMarked;

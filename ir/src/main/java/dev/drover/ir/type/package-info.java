@@ -1,0 +1,4 @@
+@NullMarked
+package dev.drover.ir.type;
+
+import org.jspecify.annotations.NullMarked;
