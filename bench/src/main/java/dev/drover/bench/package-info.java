@@ -1,0 +1,5 @@
+/** Benchmarks. */
+@NullMarked
+package dev.drover.bench;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Pipeline stages: the cut along depth. */
+@NullMarked
+package dev.drover.plan.stage;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Text forms of plans. */
+@NullMarked
+package dev.drover.plan.text;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Search for shardings. */
+@NullMarked
+package dev.drover.planner.spmd;
+
+import org.jspecify.annotations.NullMarked;
