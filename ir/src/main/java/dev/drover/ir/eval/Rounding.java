@@ -35,8 +35,7 @@ public final class Rounding {
      * @param maxExponent of the largest finite number
      * @param finiteOnly no infinities, and the largest significand means NaN (the "fn" types): beyond the largest is NaN
      */
-    private static double roundTo(
-            double value, int precision, int minExponent, int maxExponent, boolean finiteOnly) {
+    private static double roundTo(double value, int precision, int minExponent, int maxExponent, boolean finiteOnly) {
         if (Double.isNaN(value) || value == 0) {
             return value;
         }

@@ -64,8 +64,8 @@ public final class ComputationBuilder {
 
     private Instruction append(
             Op op, List<Instruction> operands, Shape shape, String wantedName, Map<String, String> annotations) {
-        Instruction made = new Instruction(
-                instructions.size(), unique(wantedName), op, List.copyOf(operands), shape, annotations);
+        Instruction made =
+                new Instruction(instructions.size(), unique(wantedName), op, List.copyOf(operands), shape, annotations);
         instructions.add(made);
         if (op instanceof Parameter) {
             parameters++;

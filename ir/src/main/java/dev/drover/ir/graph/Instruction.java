@@ -22,8 +22,7 @@ public final class Instruction {
     private final Shape shape;
     private final Map<String, String> annotations;
 
-    Instruction(
-            int id, String name, Op op, List<Instruction> operands, Shape shape, Map<String, String> annotations) {
+    Instruction(int id, String name, Op op, List<Instruction> operands, Shape shape, Map<String, String> annotations) {
         this.id = id;
         this.name = name;
         this.op = op;

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  * @param kind how it may be cut
  * @param reduction for {@link Kind#REDUCTION}, how parts are combined; else null
  */
-public record Factor(String name, long size, Kind kind, @Nullable Reduction reduction) {
+public record Factor(
+        String name, long size, Kind kind, @Nullable Reduction reduction) {
 
     /** How a factor may be cut into equal blocks. */
     public enum Kind {

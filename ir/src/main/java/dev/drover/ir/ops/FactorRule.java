@@ -13,8 +13,7 @@ import java.util.List;
  * @param operands by operand leaf, by dim: factors, major first; their sizes multiply to the dim's
  * @param results likewise for the result's leaves
  */
-public record FactorRule(
-        List<Factor> factors, List<List<List<Integer>>> operands, List<List<List<Integer>>> results) {
+public record FactorRule(List<Factor> factors, List<List<List<Integer>>> operands, List<List<List<Integer>>> results) {
 
     public FactorRule {
         factors = List.copyOf(factors);
@@ -58,7 +57,10 @@ public record FactorRule(
         }
         for (Factor factor : factors) {
             if (factor.kind() != Factor.Kind.FREE) {
-                text.append("; ").append(factor.name()).append(' ').append(factor.kind().name().toLowerCase(java.util.Locale.ROOT));
+                text.append("; ")
+                        .append(factor.name())
+                        .append(' ')
+                        .append(factor.kind().name().toLowerCase(java.util.Locale.ROOT));
                 if (factor.reduction() != null) {
                     text.append(' ').append(factor.reduction().name().toLowerCase(java.util.Locale.ROOT));
                 }
@@ -71,8 +73,7 @@ public record FactorRule(
         List<String> parts = new ArrayList<>();
         for (List<Integer> dim : dims) {
             List<String> names = dim.stream().map(f -> factors.get(f).name()).toList();
-            parts.add(
-                    names.isEmpty() ? "1" : names.size() == 1 ? names.get(0) : "(" + String.join(" ", names) + ")");
+            parts.add(names.isEmpty() ? "1" : names.size() == 1 ? names.get(0) : "(" + String.join(" ", names) + ")");
         }
         return parts.isEmpty() ? "." : String.join(" ", parts);
     }

@@ -1,4 +1,3 @@
-/** From plan to execution plan. */
 @NullMarked
 package dev.drover.plan.lower;
 

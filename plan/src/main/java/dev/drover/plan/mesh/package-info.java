@@ -1,4 +1,3 @@
-/** Devices, hosts, links and named mesh axes. */
 @NullMarked
 package dev.drover.plan.mesh;
 

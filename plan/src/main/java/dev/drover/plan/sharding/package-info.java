@@ -1,4 +1,3 @@
-/** Shardings, their notations and resharding paths. */
 @NullMarked
 package dev.drover.plan.sharding;
 

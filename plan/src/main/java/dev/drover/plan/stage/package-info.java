@@ -1,4 +1,3 @@
-/** Pipeline stages: the cut along depth. */
 @NullMarked
 package dev.drover.plan.stage;
 

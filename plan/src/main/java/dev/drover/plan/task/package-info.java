@@ -1,4 +1,3 @@
-/** The execution plan: programs per stage and ordered tasks per worker. */
 @NullMarked
 package dev.drover.plan.task;
 

@@ -1,0 +1,16 @@
+package dev.drover.plan.mesh;
+
+/** A named axis of a mesh. */
+public record MeshAxis(String name, int size) {
+    public MeshAxis {
+        if (size < 1) {
+            throw new IllegalArgumentException(
+                    "The size (" + size + ") of mesh axis (" + name + ") must be at least 1.");
+        }
+    }
+
+    @Override
+    public String toString() {
+        return name + "=" + size;
+    }
+}

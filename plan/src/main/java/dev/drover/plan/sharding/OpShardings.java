@@ -1,0 +1,209 @@
+package dev.drover.plan.sharding;
+
+import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.ops.Factor;
+import dev.drover.ir.ops.FactorRule;
+import dev.drover.ir.ops.Reduction;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.plan.mesh.Mesh;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * One instruction's rule on one mesh: which strategies are legal, and which shardings each implies. Operands must be arrays (a
+ * flat graph), so operand leaves are operands.
+ */
+public final class OpShardings {
+    private final Instruction instruction;
+    private final FactorRule rule;
+    private final List<Set<Integer>> linearGroups;
+    private final Mesh mesh;
+
+    public OpShardings(Instruction instruction, Mesh mesh) {
+        this.instruction = instruction;
+        this.rule = instruction.op().factors(instruction.operandShapes(), instruction.shape());
+        this.linearGroups = instruction.op().linearGroups();
+        this.mesh = mesh;
+    }
+
+    public FactorRule rule() {
+        return rule;
+    }
+
+    public Instruction instruction() {
+        return instruction;
+    }
+
+    /** All legal strategies: the product over axes of replicate, cut a factor, pass a partial sum. */
+    public List<OpStrategy> all() {
+        List<OpStrategy> out = new ArrayList<>();
+        List<List<Integer>> options = new ArrayList<>();
+        for (int axis = 0; axis < mesh.rank(); axis++) {
+            options.add(options(axis));
+        }
+        product(options, new ArrayList<>(), out);
+        return out;
+    }
+
+    private List<Integer> options(int axis) {
+        List<Integer> options = new ArrayList<>();
+        options.add(OpStrategy.REPLICATE);
+        if (mesh.size(axis) == 1) {
+            return options;
+        }
+        for (int f = 0; f < rule.factors().size(); f++) {
+            if (rule.factors().get(f).cutsInto(mesh.size(axis))) {
+                options.add(f);
+            }
+        }
+        for (int g = 0; g < linearGroups.size(); g++) {
+            if (passes(g)) {
+                options.add(OpStrategy.pass(g));
+            }
+        }
+        return options;
+    }
+
+    private boolean passes(int group) {
+        boolean floats = true;
+        for (int operand : linearGroups.get(group)) {
+            if (operand >= instruction.operands().size()) {
+                return false;
+            }
+            floats &= instruction.operand(operand).shape() instanceof ArrayShape array
+                    && array.dtype().isFloat();
+        }
+        return floats;
+    }
+
+    private void product(List<List<Integer>> options, List<Integer> chosen, List<OpStrategy> out) {
+        if (chosen.size() == options.size()) {
+            OpStrategy strategy = new OpStrategy(chosen);
+            if (isLegal(strategy)) {
+                out.add(strategy);
+            }
+            return;
+        }
+        for (int option : options.get(chosen.size())) {
+            chosen.add(option);
+            product(options, chosen, out);
+            chosen.remove(chosen.size() - 1);
+        }
+    }
+
+    /** Whether each factor divides by all axes that cut it together, and partial kinds do not mix. */
+    public boolean isLegal(OpStrategy strategy) {
+        if (strategy.choiceByAxis().size() != mesh.rank()) {
+            return false;
+        }
+        for (int axis = 0; axis < mesh.rank(); axis++) {
+            int choice = strategy.choice(axis);
+            if (choice >= rule.factors().size() || (strategy.passedGroup(axis) >= linearGroups.size())) {
+                return false;
+            }
+            if (choice >= 0 && !rule.factors().get(choice).cutsInto(parts(strategy, choice))) {
+                return false;
+            }
+            if (strategy.passedGroup(axis) >= 0 && !passes(strategy.passedGroup(axis))) {
+                return false;
+            }
+        }
+        return kinds(strategy).size() <= 1;
+    }
+
+    /** Different reductions do not commute, so the result may be partial in one kind only. */
+    private Set<Reduction> kinds(OpStrategy strategy) {
+        Set<Reduction> kinds = new java.util.TreeSet<>();
+        for (int axis = 0; axis < mesh.rank(); axis++) {
+            if (strategy.passedGroup(axis) >= 0) {
+                kinds.add(Reduction.SUM);
+            } else if (strategy.cuts(axis)) {
+                Reduction reduction = rule.factors().get(strategy.choice(axis)).reduction();
+                if (reduction != null) {
+                    kinds.add(reduction);
+                }
+            }
+        }
+        return kinds;
+    }
+
+    /** Blocks that a factor is cut into under a strategy. */
+    public long parts(OpStrategy strategy, int factor) {
+        long parts = 1;
+        for (int axis = 0; axis < mesh.rank(); axis++) {
+            if (strategy.choice(axis) == factor) {
+                parts *= mesh.size(axis);
+            }
+        }
+        return parts;
+    }
+
+    /** Devices among which the instruction's work is divided. */
+    public long divisions(OpStrategy strategy) {
+        long divisions = 1;
+        for (int axis = 0; axis < mesh.rank(); axis++) {
+            if (strategy.cuts(axis)) {
+                divisions *= mesh.size(axis);
+            }
+        }
+        return divisions;
+    }
+
+    /** The sharding that operand {@code operand} must have. */
+    public Sharding operand(OpStrategy strategy, int operand) {
+        List<AxisState> states = new ArrayList<>();
+        for (int axis = 0; axis < mesh.rank(); axis++) {
+            int group = strategy.passedGroup(axis);
+            if (group >= 0) {
+                states.add(linearGroups.get(group).contains(operand) ? AxisState.PARTIAL_SUM : AxisState.REPLICATED);
+            } else {
+                states.add(cut(strategy, axis, rule.operands().get(operand)));
+            }
+        }
+        return new Sharding(states);
+    }
+
+    /** The sharding of result leaf {@code leaf}. */
+    public Sharding result(OpStrategy strategy, int leaf) {
+        List<List<Integer>> dims = rule.results().get(leaf);
+        List<AxisState> states = new ArrayList<>();
+        for (int axis = 0; axis < mesh.rank(); axis++) {
+            int choice = strategy.choice(axis);
+            if (strategy.passedGroup(axis) >= 0) {
+                states.add(AxisState.PARTIAL_SUM);
+            } else if (choice >= 0 && !FactorRule.contains(dims, choice)) {
+                Factor factor = rule.factors().get(choice);
+                Reduction reduction = factor.reduction();
+                states.add(reduction == null ? AxisState.REPLICATED : new AxisState.Partial(reduction));
+            } else {
+                states.add(cut(strategy, axis, dims));
+            }
+        }
+        return new Sharding(states);
+    }
+
+    private AxisState cut(OpStrategy strategy, int axis, List<List<Integer>> dims) {
+        int factor = strategy.choice(axis);
+        if (factor < 0) {
+            return AxisState.REPLICATED;
+        }
+        for (int dim = 0; dim < dims.size(); dim++) {
+            int at = dims.get(dim).indexOf(factor);
+            if (at < 0) {
+                continue;
+            }
+            long stride = rule.factors().get(factor).size();
+            for (int a = 0; a <= axis; a++) {
+                if (strategy.choice(a) == factor) {
+                    stride /= mesh.size(a);
+                }
+            }
+            for (int minor = at + 1; minor < dims.get(dim).size(); minor++) {
+                stride *= rule.factors().get(dims.get(dim).get(minor)).size();
+            }
+            return new AxisState.Cut(dim, stride);
+        }
+        return AxisState.REPLICATED;
+    }
+}
