@@ -59,37 +59,35 @@ public sealed interface Distribution {
         return new Normal(std);
     }
 
-    /** Reads what {@link #toString} prints. */
+    /** Reads what is printed. */
     static Distribution parse(String text) {
-        String trimmed = text.trim();
-        if (trimmed.equals("zeros")) {
-            return zeros();
-        }
-        if (trimmed.equals("ones")) {
-            return ones();
-        }
         Matcher matcher =
-                Pattern.compile("(\\w+)\\(([^,()]+)(?:,([^,()]+))?\\)").matcher(trimmed);
+                Pattern.compile("(\\w+)(?:\\(([^,()]+)(?:,([^,()]+))?\\))?").matcher(text.trim());
         if (matcher.matches()) {
-            String first = matcher.group(2).trim();
-            String second = matcher.group(3) == null ? "" : matcher.group(3).trim();
+            String first = matcher.group(2);
+            String second = matcher.group(3);
+            int numbers = second != null ? 2 : first != null ? 1 : 0;
             try {
-                if (second.isEmpty()) {
-                    switch (matcher.group(1)) {
-                        case "constant":
-                            return new Constant(Double.parseDouble(first));
-                        case "normal":
-                            return new Normal(Double.parseDouble(first));
-                        default:
+                switch (matcher.group(1) + numbers) {
+                    case "zeros0" -> {
+                        return zeros();
                     }
-                } else {
-                    switch (matcher.group(1)) {
-                        case "uniform":
-                            return new Uniform(Double.parseDouble(first), Double.parseDouble(second));
-                        case "integers":
-                            return new Integers(Long.parseLong(first), Long.parseLong(second));
-                        default:
+                    case "ones0" -> {
+                        return ones();
                     }
+                    case "constant1" -> {
+                        return new Constant(Double.parseDouble(first));
+                    }
+                    case "normal1" -> {
+                        return new Normal(Double.parseDouble(first));
+                    }
+                    case "uniform2" -> {
+                        return new Uniform(Double.parseDouble(first), Double.parseDouble(second));
+                    }
+                    case "integers2" -> {
+                        return new Integers(Long.parseLong(first.trim()), Long.parseLong(second.trim()));
+                    }
+                    default -> {}
                 }
             } catch (NumberFormatException e) {
                 throw new IllegalArgumentException("The numbers of distribution (" + text + ") must be numbers.", e);

@@ -64,13 +64,14 @@ public interface Op {
     Value evaluate(EvalContext context, Instruction self, List<Value> operands);
 
     /**
-     * Reverse mode: the cotangent of each operand (null where none flows), given those of the result's leaves (null where none
-     * arrives). Instructions are appended with {@link VjpContext#build}; {@code self} and its operands belong to the same
-     * builder.
+     * Reverse mode: the cotangent of each operand leaf (null where none flows), given those of the result's leaves (null where
+     * none arrives). Leaves count in depth-first order over all operands: for operands that are arrays, operand by operand.
+     * Instructions are appended with {@link VjpContext#build}; {@code self} and its operands belong to the same builder. Fails
+     * with {@link NoGradientException}.
      */
     default List<@Nullable Instruction> vjp(
             VjpContext context, Instruction self, List<@Nullable Instruction> cotangents) {
-        throw new IllegalArgumentException(
+        throw new NoGradientException(
                 "The op (" + opcode() + ") of instruction (" + self.name() + ") must have a gradient rule.");
     }
 
