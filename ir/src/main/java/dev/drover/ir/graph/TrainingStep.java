@@ -1,0 +1,77 @@
+package dev.drover.ir.graph;
+
+import dev.drover.ir.type.ArrayShape;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * A program that makes one step of training, with what its inputs and outputs are. Inputs are the array leaves of the entry's
+ * parameters, in order; outputs those of its root.
+ */
+public record TrainingStep(Graph graph, List<InputRole> inputs, List<OutputRole> outputs) {
+
+    public TrainingStep {
+        inputs = List.copyOf(inputs);
+        outputs = List.copyOf(outputs);
+        List<ArrayShape> inputShapes = inputShapes(graph);
+        List<ArrayShape> outputShapes = outputShapes(graph);
+        if (inputs.size() != inputShapes.size() || outputs.size() != outputShapes.size()) {
+            throw new IllegalArgumentException("The roles (" + inputs.size() + " inputs, " + outputs.size()
+                    + " outputs) of graph (" + graph.name() + ") must be " + inputShapes.size() + " and "
+                    + outputShapes.size() + ".");
+        }
+        Set<Integer> updated = new HashSet<>();
+        for (int i = 0; i < outputs.size(); i++) {
+            OutputRole role = outputs.get(i);
+            if (role.kind() != OutputRole.Kind.UPDATE) {
+                continue;
+            }
+            if (role.input() >= inputs.size()
+                    || !updated.add(role.input())
+                    || !inputShapes.get(role.input()).equals(outputShapes.get(i))) {
+                throw new IllegalArgumentException("The input (" + role.input() + ") that output (" + i
+                        + ") updates must exist, have its shape and be updated once.");
+            }
+        }
+    }
+
+    /** The array leaves of the entry's parameters. */
+    public List<ArrayShape> inputShapes() {
+        return inputShapes(graph);
+    }
+
+    /** The array leaves of the entry's root. */
+    public List<ArrayShape> outputShapes() {
+        return outputShapes(graph);
+    }
+
+    /** Positions of the inputs of a kind. */
+    public List<Integer> inputs(InputRole.Kind kind) {
+        List<Integer> out = new ArrayList<>();
+        for (int i = 0; i < inputs.size(); i++) {
+            if (inputs.get(i).kind() == kind) {
+                out.add(i);
+            }
+        }
+        return out;
+    }
+
+    /** Position of the output that is the loss, or -1. */
+    public int loss() {
+        return outputs.indexOf(OutputRole.LOSS);
+    }
+
+    private static List<ArrayShape> inputShapes(Graph graph) {
+        List<ArrayShape> out = new ArrayList<>();
+        for (Instruction parameter : graph.entry().parameters()) {
+            out.addAll(parameter.shape().leaves());
+        }
+        return out;
+    }
+
+    private static List<ArrayShape> outputShapes(Graph graph) {
+        return graph.entry().root().shape().leaves();
+    }
+}
