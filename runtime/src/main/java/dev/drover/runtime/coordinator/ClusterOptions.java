@@ -1,0 +1,49 @@
+package dev.drover.runtime.coordinator;
+
+import java.time.Duration;
+
+/**
+ * How a cluster of workers is started and watched.
+ *
+ * @param workerMain name of the main class of a worker
+ * @param port on which the coordinator listens; 0 for any that is free
+ * @param startDeadline until all workers have registered; a cold start unpacks native libraries
+ * @param callDeadline for one call that needs no other worker: put, fetch, load
+ * @param stepDeadline for one step, and for making the communicators
+ * @param livenessDeadline without a sign of life a worker is taken for dead
+ * @param closeDeadline for workers to leave on their own; after it they are killed
+ */
+public record ClusterOptions(
+        String workerMain,
+        int port,
+        Duration startDeadline,
+        Duration callDeadline,
+        Duration stepDeadline,
+        Duration livenessDeadline,
+        Duration closeDeadline) {
+
+    public static ClusterOptions of(String workerMain) {
+        return new ClusterOptions(
+                workerMain,
+                0,
+                Duration.ofSeconds(120),
+                Duration.ofSeconds(120),
+                Duration.ofMinutes(10),
+                Duration.ofSeconds(30),
+                Duration.ofSeconds(5));
+    }
+
+    public ClusterOptions withPort(int newPort) {
+        return new ClusterOptions(
+                workerMain, newPort, startDeadline, callDeadline, stepDeadline, livenessDeadline, closeDeadline);
+    }
+
+    public ClusterOptions withStepDeadline(Duration deadline) {
+        return new ClusterOptions(
+                workerMain, port, startDeadline, callDeadline, deadline, livenessDeadline, closeDeadline);
+    }
+
+    public ClusterOptions withLivenessDeadline(Duration deadline) {
+        return new ClusterOptions(workerMain, port, startDeadline, callDeadline, stepDeadline, deadline, closeDeadline);
+    }
+}

@@ -1,0 +1,5 @@
+/** How a plan runs: what coordinator, workers and backends share. */
+@NullMarked
+package dev.drover.runtime;
+
+import org.jspecify.annotations.NullMarked;

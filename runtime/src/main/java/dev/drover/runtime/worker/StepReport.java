@@ -1,0 +1,14 @@
+package dev.drover.runtime.worker;
+
+import java.util.Map;
+
+/**
+ * One step of one worker.
+ *
+ * @param scalars values that the program names, such as the loss; empty where the worker owns none
+ */
+public record StepReport(long step, long elapsedNanos, Map<String, Double> scalars) {
+    public StepReport {
+        scalars = Map.copyOf(scalars);
+    }
+}

@@ -1,0 +1,291 @@
+package dev.drover.runtime.worker;
+
+import dev.drover.ir.UserError;
+import dev.drover.runtime.comm.Communicators;
+import dev.drover.runtime.comm.ConnectOptions;
+import dev.drover.runtime.launch.ParentWatch;
+import dev.drover.runtime.wire.HostTensor;
+import dev.drover.runtime.wire.Wire;
+import dev.drover.runtime.wire.proto.ConnectReply;
+import dev.drover.runtime.wire.proto.ConnectRequest;
+import dev.drover.runtime.wire.proto.Endpoint;
+import dev.drover.runtime.wire.proto.FetchRequest;
+import dev.drover.runtime.wire.proto.LoadReply;
+import dev.drover.runtime.wire.proto.LoadRequest;
+import dev.drover.runtime.wire.proto.OpenRendezvousRequest;
+import dev.drover.runtime.wire.proto.PutReply;
+import dev.drover.runtime.wire.proto.RunRequest;
+import dev.drover.runtime.wire.proto.ShutdownReply;
+import dev.drover.runtime.wire.proto.ShutdownRequest;
+import dev.drover.runtime.wire.proto.StepMessage;
+import dev.drover.runtime.wire.proto.TensorPiece;
+import dev.drover.runtime.wire.proto.WorkerControlGrpc;
+import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A worker process: answers the coordinator's calls until told to stop or left alone.
+ *
+ * <p>One thread owns backend, communicators and workload, and does all the work; gRPC's threads only hand calls to it. Shutdown
+ * alone is answered at once.
+ */
+public final class Worker {
+
+    private static final long CLOSE_DEADLINE_SECONDS = 3;
+
+    private final WorkerOptions options;
+    private final ExecutorService work = Executors.newSingleThreadExecutor(task -> new Thread(task, "worker"));
+    private final CountDownLatch shutdown = new CountDownLatch(1);
+    private final ControlLink link;
+
+    // Owned by the thread "worker"; volatile for currentTask.
+    private @Nullable Backend backend;
+    private @Nullable Communicators communicators;
+    private volatile @Nullable Workload workload;
+    private volatile String call = "";
+    private @Nullable HostTensor incoming;
+    private @Nullable HostTensor outgoing;
+
+    private Worker(WorkerOptions options) {
+        this.options = options;
+        this.link = new ControlLink(options);
+    }
+
+    /**
+     * Runs until shutdown and returns the exit code. The caller should {@link Runtime#halt} with it, since native threads may linger.
+     *
+     * @param backend called once, in the thread that will use the backend
+     */
+    public static int run(WorkerOptions options, Supplier<Backend> backend) {
+        if (options.watchParent()) {
+            ParentWatch.start();
+        }
+        Worker worker = new Worker(options);
+        try {
+            return worker.serve(backend);
+        } catch (Exception e) {
+            worker.log("worker", e);
+            return 1;
+        } finally {
+            worker.link.close();
+        }
+    }
+
+    private int serve(Supplier<Backend> makeBackend) throws Exception {
+        work.submit(() -> backend = makeBackend.get()).get();
+        ExecutorService answers = Executors.newCachedThreadPool(task -> new Thread(task, "grpc"));
+        Server server = listen(answers);
+        link.register(options.rank(), options.host(), server.getPort(), this::currentTask);
+        boolean told = waitForEnd();
+        close();
+        server.shutdown().awaitTermination(1, TimeUnit.SECONDS);
+        return told ? 0 : ParentWatch.PARENT_GONE;
+    }
+
+    private Server listen(ExecutorService answers) throws IOException {
+        return Wire.serve(options.host(), 0, options.token(), answers, new Service());
+    }
+
+    /** True when told to shut down, false when the coordinator is gone. */
+    private boolean waitForEnd() throws InterruptedException {
+        while (!shutdown.await(20, TimeUnit.MILLISECONDS)) {
+            if (link.lost().getCount() == 0) {
+                // The stream also ends, in an order of its own, when a shutdown is on its way.
+                return shutdown.await(200, TimeUnit.MILLISECONDS);
+            }
+        }
+        return true;
+    }
+
+    /** Frees what can be freed in time; a worker that hangs in a kernel or a collective is left to the exit of the process. */
+    private void close() throws InterruptedException {
+        Future<?> closing = work.submit(() -> {
+            if (workload != null) {
+                workload.close();
+            }
+            if (communicators != null) {
+                communicators.close();
+            }
+            if (backend != null) {
+                backend.close();
+            }
+        });
+        try {
+            closing.get(CLOSE_DEADLINE_SECONDS, TimeUnit.SECONDS);
+        } catch (TimeoutException e) {
+            System.err.println("The worker could not close in time; it was busy with: " + currentTask());
+        } catch (ExecutionException e) {
+            log("close", e);
+        }
+    }
+
+    private String currentTask() {
+        Workload current = workload;
+        String task = current == null ? "" : current.currentTask();
+        return task.isEmpty() ? call : task;
+    }
+
+    /** To standard error, which is this worker's log file. */
+    private void log(String task, Throwable problem) {
+        StringWriter stack = new StringWriter();
+        problem.printStackTrace(new PrintWriter(stack, true));
+        System.err.println("rank " + options.rank() + " failed in " + task + ": " + stack);
+    }
+
+    private Backend backend() {
+        if (backend == null) {
+            throw new IllegalStateException("The backend must be made first.");
+        }
+        return backend;
+    }
+
+    private Workload workload() {
+        Workload current = workload;
+        if (current == null) {
+            throw new IllegalStateException("A program must be loaded first.");
+        }
+        return current;
+    }
+
+    private interface Body<A> {
+        void run(StreamObserver<A> out) throws Exception;
+    }
+
+    private final class Service extends WorkerControlGrpc.WorkerControlImplBase {
+
+        private <A> void inOrder(String name, StreamObserver<A> out, Body<A> body) {
+            work.execute(() -> {
+                call = name;
+                try {
+                    body.run(out);
+                    out.onCompleted();
+                } catch (UserError e) {
+                    out.onError(Status.INVALID_ARGUMENT
+                            .withDescription(e.getMessage())
+                            .asRuntimeException());
+                } catch (Throwable e) {
+                    // Everything, errors of linking and memory too, has to reach the coordinator.
+                    log(currentTask(), e);
+                    link.fail(currentTask(), e);
+                    out.onError(Status.ABORTED
+                            .withDescription(ControlLink.describe(e))
+                            .asRuntimeException());
+                } finally {
+                    call = "";
+                }
+            });
+        }
+
+        @Override
+        public void openRendezvous(OpenRendezvousRequest request, StreamObserver<Endpoint> out) {
+            inOrder(
+                    "open rendezvous",
+                    out,
+                    o -> o.onNext(Endpoint.newBuilder()
+                            .setHost(request.getHost())
+                            .setPort(backend().openRendezvous(request.getHost()))
+                            .build()));
+        }
+
+        @Override
+        public void connect(ConnectRequest request, StreamObserver<ConnectReply> out) {
+            inOrder("connect", out, o -> {
+                List<List<Integer>> groups = request.getGroupsList().stream()
+                        .map(group -> List.copyOf(group.getRanksList()))
+                        .toList();
+                communicators = backend()
+                        .connect(new ConnectOptions(
+                                options.rank(),
+                                request.getWorldSize(),
+                                options.host(),
+                                request.getRendezvous().getHost(),
+                                request.getRendezvous().getPort(),
+                                groups,
+                                Duration.ofMillis(request.getTimeoutMillis())));
+                o.onNext(ConnectReply.getDefaultInstance());
+            });
+        }
+
+        @Override
+        public void load(LoadRequest request, StreamObserver<LoadReply> out) {
+            inOrder("load", out, o -> {
+                if (workload != null) {
+                    workload.close();
+                    workload = null;
+                }
+                Workload loaded =
+                        backend().load(request.getProgram().toByteArray(), request.getOptionsMap(), communicators);
+                workload = loaded;
+                o.onNext(LoadReply.newBuilder().putAllFacts(loaded.facts()).build());
+            });
+        }
+
+        @Override
+        public void run(RunRequest request, StreamObserver<StepMessage> out) {
+            ServerCallStreamObserver<StepMessage> call = (ServerCallStreamObserver<StepMessage>) out;
+            call.setOnCancelHandler(() -> {});
+            inOrder("run", out, o -> {
+                for (int i = 0; i < request.getSteps() && !call.isCancelled(); i++) {
+                    StepReport report = workload().run(request.getFirstStep() + i);
+                    o.onNext(StepMessage.newBuilder()
+                            .setStep(report.step())
+                            .setElapsedNanos(report.elapsedNanos())
+                            .putAllScalars(report.scalars())
+                            .build());
+                }
+            });
+        }
+
+        @Override
+        public void put(TensorPiece piece, StreamObserver<PutReply> out) {
+            inOrder("put", out, o -> {
+                if (piece.getOffset() == 0 || incoming == null) {
+                    incoming = Wire.allocateFor(piece);
+                }
+                Wire.copy(piece, incoming);
+                if (piece.getOffset() + piece.getData().size() == piece.getSizeBytes()) {
+                    workload().put(piece.getName(), incoming);
+                    incoming = null;
+                }
+                o.onNext(PutReply.getDefaultInstance());
+            });
+        }
+
+        @Override
+        public void fetch(FetchRequest request, StreamObserver<TensorPiece> out) {
+            inOrder("fetch", out, o -> {
+                if (request.getOffset() == 0 || outgoing == null) {
+                    outgoing = workload().fetch(request.getName());
+                }
+                TensorPiece piece = Wire.piece(request.getName(), outgoing, request.getOffset(), request.getMaxBytes());
+                if (piece.getOffset() + piece.getData().size() == piece.getSizeBytes()) {
+                    outgoing = null;
+                }
+                o.onNext(piece);
+            });
+        }
+
+        @Override
+        public void shutdown(ShutdownRequest request, StreamObserver<ShutdownReply> out) {
+            out.onNext(ShutdownReply.getDefaultInstance());
+            out.onCompleted();
+            shutdown.countDown();
+        }
+    }
+}
