@@ -1,0 +1,33 @@
+package dev.drover.plan.cluster;
+
+import java.util.Collections;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Measures this machine. The command line gives one that asks the backend that will really run. */
+@FunctionalInterface
+public interface Calibration {
+
+    /** The figures; a few seconds at most. */
+    Figures measure();
+
+    /**
+     * What was measured.
+     *
+     * @param flopsPerSecondPerCoreByDType speed of a large matrix product on one core, must include f32
+     * @param memoryBytes that all workers together may use
+     * @param memoryBytesPerSecond of one core's copy, reading and writing counted
+     */
+    record Figures(
+            int cores,
+            Map<String, Double> flopsPerSecondPerCoreByDType,
+            long memoryBytes,
+            double memoryBytesPerSecond,
+            long opOverheadNanos,
+            double loopbackBytesPerSecond,
+            long loopbackLatencyNanos) {
+        public Figures {
+            flopsPerSecondPerCoreByDType = Collections.unmodifiableMap(new TreeMap<>(flopsPerSecondPerCoreByDType));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+package dev.drover.plan.cluster;
+
+import java.util.Collection;
+
+/** The known name that an unknown one was probably meant to be. */
+public final class Nearest {
+    private Nearest() {}
+
+    /** The candidate of least edit distance; the first of equals. There must be one. */
+    public static String of(String unknown, Collection<String> candidates) {
+        String best = "";
+        int bestDistance = Integer.MAX_VALUE;
+        for (String candidate : candidates) {
+            int distance = distance(unknown, candidate);
+            if (distance < bestDistance) {
+                bestDistance = distance;
+                best = candidate;
+            }
+        }
+        return best;
+    }
+
+    /** Insertions, deletions and replacements that turn one text into the other. */
+    static int distance(String a, String b) {
+        int[] row = new int[b.length() + 1];
+        for (int j = 0; j <= b.length(); j++) {
+            row[j] = j;
+        }
+        for (int i = 1; i <= a.length(); i++) {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j <= b.length(); j++) {
+                int replaced = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
+            }
+        }
+        return row[b.length()];
+    }
+}
