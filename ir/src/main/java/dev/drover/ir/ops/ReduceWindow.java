@@ -1,0 +1,170 @@
+package dev.drover.ir.ops;
+
+import dev.drover.ir.eval.EvalContext;
+import dev.drover.ir.eval.Literal;
+import dev.drover.ir.eval.Value;
+import dev.drover.ir.graph.Computation;
+import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.ir.type.Shape;
+import dev.drover.ir.type.TupleShape;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Folds the elements under a moving window; operands as in {@link Reduce}. Padding and the holes of a base dilation are not folded
+ * (they would count as the initial value).
+ */
+public record ReduceWindow(Window window, Computation reducer) implements Op {
+    static final OpKind KIND = new OpKind(
+            "reduce-window", source -> new ReduceWindow(windowOf(source, "window"), source.computation("to_apply")));
+
+    /** The window of an instruction; an absent one moves over nothing, and is trivial in each dim. */
+    static Window windowOf(OpSource source, String name) {
+        String text = source.text(name);
+        if (text != null) {
+            return Window.parse(text);
+        }
+        List<Window.Dim> dims = new ArrayList<>();
+        for (int i = 0; i < source.operands().get(0).asArray().rank(); i++) {
+            dims.add(Window.Dim.single());
+        }
+        return new Window(dims);
+    }
+
+    @Override
+    public String opcode() {
+        return "reduce-window";
+    }
+
+    @Override
+    public List<Computation> calls() {
+        return List.of(reducer);
+    }
+
+    @Override
+    public Op withCalls(List<Computation> callees) {
+        return new ReduceWindow(window, callees.get(0));
+    }
+
+    @Override
+    public void print(OpWriter writer) {
+        if (window.rank() > 0) {
+            writer.attribute("window", window.toString());
+        }
+        writer.computation("to_apply", reducer);
+    }
+
+    /** The reduction that this is, or null for other reducers. */
+    public @Nullable Reduction reduction() {
+        return Reducers.of(reducer);
+    }
+
+    @Override
+    public Shape inferShape(List<Shape> operands) {
+        int n = Check.halves(this, operands);
+        ArrayShape first = Check.array(this, operands, 0);
+        Check.that(
+                first.rank() == window.rank(),
+                "The window (%s) of reduce-window must have the rank of its operand (%s).",
+                window,
+                first);
+        List<Shape> results = new ArrayList<>();
+        for (int i = 0; i < n; i++) {
+            ArrayShape array = Check.array(this, operands, i);
+            ArrayShape init = Check.array(this, operands, n + i);
+            Check.that(
+                    array.withDType(first.dtype()).equals(first),
+                    "The operands (%s and %s) of reduce-window must have the same dims.",
+                    first,
+                    array);
+            Check.that(init.rank() == 0, "The initial value (%s) of reduce-window must be a scalar.", init);
+            long[] dims = array.dims();
+            for (int d = 0; d < dims.length; d++) {
+                dims[d] = window.dim(d).outputs(dims[d]);
+            }
+            results.add(ArrayShape.of(init.dtype(), dims));
+        }
+        return n == 1 ? results.get(0) : new TupleShape(results);
+    }
+
+    /** Dims that the window leaves alone are free, the others need halos. */
+    @Override
+    public FactorRule factors(List<Shape> operands, Shape result) {
+        int n = operands.size() / 2;
+        ArrayShape in = operands.get(0).asArray();
+        ArrayShape out = result.leaves().get(0);
+        FactorRule.Builder rule = new FactorRule.Builder();
+        List<List<Integer>> inDims = new ArrayList<>();
+        List<List<Integer>> outDims = new ArrayList<>();
+        windowDims(rule, window, in, out, inDims, outDims);
+        for (int i = 0; i < n; i++) {
+            rule.operand(inDims);
+            rule.result(outDims);
+        }
+        for (int i = 0; i < n; i++) {
+            rule.operand(List.of());
+        }
+        return rule.build();
+    }
+
+    /** Factors for the dims of an array and of what a window makes of it. */
+    static void windowDims(
+            FactorRule.Builder rule,
+            Window window,
+            ArrayShape in,
+            ArrayShape out,
+            List<List<Integer>> inDims,
+            List<List<Integer>> outDims) {
+        for (int d = 0; d < in.rank(); d++) {
+            if (window.dim(d).isTrivial()) {
+                List<Integer> factor = in.dim(d) == 1 ? List.of() : List.of(rule.free(in.dim(d)));
+                inDims.add(factor);
+                outDims.add(factor);
+            } else {
+                inDims.add(in.dim(d) == 1 ? List.of() : List.of(rule.factor(in.dim(d), Factor.Kind.WINDOW)));
+                outDims.add(out.dim(d) == 1 ? List.of() : List.of(rule.factor(out.dim(d), Factor.Kind.WINDOW)));
+            }
+        }
+    }
+
+    @Override
+    public List<Set<Integer>> linearGroups() {
+        return reduction() == Reduction.SUM ? List.of(Set.of(0, 1)) : List.of();
+    }
+
+    @Override
+    public long flops(List<Shape> operands, Shape result) {
+        long taps = 1;
+        ArrayShape in = operands.get(0).asArray();
+        for (int d = 0; d < window.rank(); d++) {
+            taps *= window.dim(d).realTaps(in.dim(d));
+        }
+        return taps * (operands.size() / 2);
+    }
+
+    @Override
+    public Value evaluate(EvalContext context, Instruction self, List<Value> operands) {
+        int n = operands.size() / 2;
+        List<ArrayShape> shapes = self.shape().leaves();
+        List<Literal> results = new ArrayList<>();
+        for (int i = 0; i < n; i++) {
+            results.add(Folds.filled(shapes.get(i), operands.get(n + i).literal()));
+        }
+        List<Literal> arrays =
+                operands.subList(0, n).stream().map(Value::literal).toList();
+        Folds folds = new Folds(context, reducer);
+        ArrayShape in = arrays.get(0).shape();
+        ArrayShape out = shapes.get(0);
+        WindowWalk walk = new WindowWalk(window, in, out);
+        for (boolean more = walk.any(); more; more = walk.next()) {
+            if (walk.input() >= 0) {
+                folds.fold(results, walk.output(), arrays, walk.input());
+            }
+        }
+        folds.finish(results);
+        return Folds.together(results);
+    }
+}
