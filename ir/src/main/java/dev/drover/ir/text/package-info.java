@@ -1,4 +1,4 @@
-/** HLO text in and out. */
+/** HLO text in and out, and the equality of graphs. */
 @NullMarked
 package dev.drover.ir.text;
 

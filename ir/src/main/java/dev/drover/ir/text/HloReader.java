@@ -1,0 +1,54 @@
+package dev.drover.ir.text;
+
+import dev.drover.ir.UserError;
+import dev.drover.ir.graph.Graph;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.zip.GZIPInputStream;
+
+/**
+ * Reads HLO text. Layouts are not part of a {@link Graph}: they are dropped, but a {@code bitcast} between layouts that are not
+ * row-major becomes the transposes and the reshape that it means. {@code entry_computation_layout} is dropped for the same
+ * reason, {@code input_output_alias} becomes {@link Graph#aliases}, the tables of source positions stay, verbatim, among {@link
+ * Graph#attributes}. Attributes that an op does not read become annotations.
+ */
+public final class HloReader {
+    private HloReader() {}
+
+    /** Reads a file; one that starts as gzip does is unpacked. */
+    public static Graph read(Path file) {
+        return read(file.toString(), bytes(file));
+    }
+
+    /** Reads text that came from the named place. */
+    public static Graph read(String name, CharSequence text) {
+        return read(name, text.toString().getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** Reads UTF-8 text that came from the named place. */
+    public static Graph read(String name, byte[] text) {
+        HloScanner scanner = new HloScanner(name, text);
+        return new GraphAssembler(scanner, new HloParser(scanner).parse()).assemble();
+    }
+
+    /** A file's content, unpacked if it is gzip. */
+    public static byte[] bytes(Path file) {
+        try {
+            byte[] content = Files.readAllBytes(file);
+            if (content.length < 2 || (content[0] & 0xff) != 0x1f || (content[1] & 0xff) != 0x8b) {
+                return content;
+            }
+            try (InputStream in = new GZIPInputStream(Files.newInputStream(file), 1 << 16)) {
+                return in.readAllBytes();
+            }
+        } catch (NoSuchFileException e) {
+            throw new UserError("The file (" + file + ") must exist.", e);
+        } catch (IOException e) {
+            throw new UserError("The file (" + file + ") must be readable: " + e.getMessage() + ".", e);
+        }
+    }
+}
