@@ -18,13 +18,15 @@ final class ByteTable<T> {
 
     /** The value of the text in [from, to), or null. */
     @SuppressWarnings("unchecked")
-    @Nullable T get(int from, int to, int hash) {
+    @Nullable
+    T get(int from, int to, int hash) {
         return (@Nullable T) values[slot(from, to - from, hash)];
     }
 
     /** Sets a value and returns the one that was there. */
     @SuppressWarnings("unchecked")
-    @Nullable T put(int from, int to, int hash, T value) {
+    @Nullable
+    T put(int from, int to, int hash, T value) {
         int slot = slot(from, to - from, hash);
         Object old = values[slot];
         starts[slot] = from;

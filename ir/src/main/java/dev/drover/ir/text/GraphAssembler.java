@@ -45,8 +45,7 @@ final class GraphAssembler {
         attributes.keySet().removeAll(DERIVED);
         String aliases = module.attributes().get("input_output_alias");
         try {
-            return new Graph(
-                    module.name(), entry, aliases == null ? List.of() : AliasText.parse(aliases), attributes);
+            return new Graph(module.name(), entry, aliases == null ? List.of() : AliasText.parse(aliases), attributes);
         } catch (AttributeException e) {
             throw new UserError(scanner.file + ": " + e.getMessage(), e);
         }
@@ -63,7 +62,8 @@ final class GraphAssembler {
         }
         if (!inProgress.add(name)) {
             throw new AttributeException(
-                    "", "The computation (" + name + ") must not call itself: " + String.join(" -> ", inProgress) + ".");
+                    "",
+                    "The computation (" + name + ") must not call itself: " + String.join(" -> ", inProgress) + ".");
         }
         Computation made = build(parsed);
         inProgress.remove(name);
@@ -197,8 +197,7 @@ final class GraphAssembler {
         }
         Op op = kind.factory()
                 .make(new OpSource(opcode, shape, List.of(operand.shape()), "", attributes, this::computation));
-        return builder.add(
-                op, List.of(operand), parsed.name() + suffix, annotated ? parsed.attributes() : Map.of());
+        return builder.add(op, List.of(operand), parsed.name() + suffix, annotated ? parsed.attributes() : Map.of());
     }
 
     private static long[] majorToMinor(Declared declared, int rank) {

@@ -6,7 +6,6 @@ import dev.drover.ir.graph.Instruction;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * a printer may have to change them.
  */
 public final class GraphEquality {
-    private final Map<Computation, Computation> equalTo = new IdentityHashMap<>();
+    private final IdentityHashMap<Computation, Computation> equalTo = new IdentityHashMap<>();
 
     private GraphEquality() {}
 
@@ -28,7 +27,8 @@ public final class GraphEquality {
         if (!a.name().equals(b.name())) {
             return "The name is " + a.name() + " and " + b.name() + ".";
         }
-        if (!new ArrayList<>(a.attributes().entrySet()).equals(new ArrayList<>(b.attributes().entrySet()))) {
+        if (!new ArrayList<>(a.attributes().entrySet())
+                .equals(new ArrayList<>(b.attributes().entrySet()))) {
             return "The attributes are " + a.attributes() + " and " + b.attributes() + ".";
         }
         if (!a.aliases().equals(b.aliases())) {
@@ -77,7 +77,8 @@ public final class GraphEquality {
         if (!a.op().equals(callees.isEmpty() ? b.op() : b.op().withCalls(callees))) {
             return a.name() + " does " + HloPrinter.print(a) + " and " + HloPrinter.print(b) + ".";
         }
-        if (!new ArrayList<>(a.annotations().entrySet()).equals(new ArrayList<>(b.annotations().entrySet()))) {
+        if (!new ArrayList<>(a.annotations().entrySet())
+                .equals(new ArrayList<>(b.annotations().entrySet()))) {
             return a.name() + " is annotated " + a.annotations() + " and " + b.annotations() + ".";
         }
         return null;

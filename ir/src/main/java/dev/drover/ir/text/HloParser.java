@@ -104,7 +104,8 @@ final class HloParser {
                 .append("line ")
                 .append(scanner.line(seen.firstOffset()))
                 .append(')'));
-        return new UserError(scanner.file + ": The opcodes of an HLO text must be known, but these are not: " + list + ".");
+        return new UserError(
+                scanner.file + ": The opcodes of an HLO text must be known, but these are not: " + list + ".");
     }
 
     /** A table of source positions, kept verbatim under its name. */
@@ -214,9 +215,7 @@ final class HloParser {
         Opcode opcode = opcode(opcodeAt, opcodeEnd);
         if (opcode.kind() == null) {
             unknown.merge(
-                    opcode.name(),
-                    new Unknown(1, opcodeAt),
-                    (a, b) -> new Unknown(a.count() + 1, a.firstOffset()));
+                    opcode.name(), new Unknown(1, opcodeAt), (a, b) -> new Unknown(a.count() + 1, a.firstOffset()));
         }
         String payload = "";
         int[] operandIds = NO_OPERANDS;
@@ -235,7 +234,8 @@ final class HloParser {
             attributes = Collections.unmodifiableMap(attributes);
         }
         if (names.put(nameFrom, nameTo, scanner.hash(nameFrom, nameTo), position) != null) {
-            throw duplicate(start, "instruction of computation (" + computation + ")", scanner.string(nameFrom, nameTo));
+            throw duplicate(
+                    start, "instruction of computation (" + computation + ")", scanner.string(nameFrom, nameTo));
         }
         return new ParsedInstruction(
                 start,

@@ -8,7 +8,6 @@ import dev.drover.ir.type.Shape;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -21,7 +20,7 @@ public final class HloPrinter {
     private static final Set<String> TABLES = Set.of("FileNames", "FunctionNames", "FileLocations", "StackFrames");
     private static final int ELEMENTS_PER_COMMENT = 5;
 
-    private final Map<Computation, String> names = new IdentityHashMap<>();
+    private final IdentityHashMap<Computation, String> names = new IdentityHashMap<>();
     private final Set<String> taken = new HashSet<>();
     private final StringBuilder out = new StringBuilder(1 << 16);
 
@@ -120,10 +119,10 @@ public final class HloPrinter {
         }
         out.append(')').append(attributes.text);
         if (annotated) {
-            instruction.annotations().forEach((name, value) -> out.append(", ")
-                    .append(name)
-                    .append('=')
-                    .append(value));
+            instruction
+                    .annotations()
+                    .forEach((name, value) ->
+                            out.append(", ").append(name).append('=').append(value));
         }
     }
 

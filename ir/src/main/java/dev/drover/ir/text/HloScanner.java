@@ -8,7 +8,7 @@ import java.nio.charset.StandardCharsets;
  * written for speed: no token objects, positions instead of substrings.
  */
 final class HloScanner {
-    private static final byte OTHER = 0;
+    // 0 is any other byte.
     private static final byte NAME = 1;
     private static final byte OPEN = 2;
     private static final byte CLOSE = 3;

@@ -22,6 +22,7 @@ record ParsedModule(
      * @param operands positions in the computation
      * @param payload the text between the parentheses of an op without operands
      */
+    @SuppressWarnings("ArrayRecordComponent") // never compared; made by the thousand
     record ParsedInstruction(
             int start,
             String name,

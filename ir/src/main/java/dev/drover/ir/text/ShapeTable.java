@@ -22,6 +22,7 @@ final class ShapeTable {
      *
      * @param minorToMajor the layout of an array; empty if none is given or if it is row-major
      */
+    @SuppressWarnings("ArrayRecordComponent") // never compared; made by the thousand
     record Declared(Shape shape, int[] minorToMajor) {}
 
     ShapeTable(HloScanner scanner) {

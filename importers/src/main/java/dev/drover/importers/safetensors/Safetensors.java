@@ -1,0 +1,233 @@
+package dev.drover.importers.safetensors;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.drover.ir.UserError;
+import dev.drover.ir.eval.Bits;
+import dev.drover.ir.eval.Literal;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.ir.type.DType;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A safetensors file: 8 bytes with the header's length, a JSON header that gives each tensor's type, shape and place, then the
+ * tensors, little-endian and row-major, without gaps. The header is read at once, tensors are mapped when asked for.
+ *
+ * @param tensors by name, in the order of the header
+ * @param metadata the header's {@code __metadata__}
+ */
+public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, String> metadata) {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int MAX_HEADER_BYTES = 100_000_000;
+    private static final Map<String, DType> TYPES = types();
+
+    /** Where a tensor lies: {@code offset} in the file, {@code sizeBytes} long. */
+    public record Tensor(ArrayShape shape, long offset, long sizeBytes) {}
+
+    public Safetensors {
+        tensors = Collections.unmodifiableMap(new LinkedHashMap<>(tensors));
+        metadata = Collections.unmodifiableMap(new LinkedHashMap<>(metadata));
+    }
+
+    private static Map<String, DType> types() {
+        Map<String, DType> types = new LinkedHashMap<>();
+        types.put("BOOL", DType.PRED);
+        types.put("I8", DType.S8);
+        types.put("I16", DType.S16);
+        types.put("I32", DType.S32);
+        types.put("I64", DType.S64);
+        types.put("U8", DType.U8);
+        types.put("U16", DType.U16);
+        types.put("U32", DType.U32);
+        types.put("U64", DType.U64);
+        types.put("F8_E4M3", DType.F8E4M3FN);
+        types.put("F8_E5M2", DType.F8E5M2);
+        types.put("F16", DType.F16);
+        types.put("BF16", DType.BF16);
+        types.put("F32", DType.F32);
+        types.put("F64", DType.F64);
+        types.put("C64", DType.C64);
+        return Collections.unmodifiableMap(types);
+    }
+
+    /** Reads the header and checks it against the file's length. */
+    public static Safetensors open(Path file) {
+        try (FileChannel channel = FileChannel.open(file)) {
+            long fileBytes = channel.size();
+            ByteBuffer length = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN);
+            readFully(channel, length, 0);
+            long headerBytes = fileBytes < 8 ? -1 : length.getLong(0);
+            if (headerBytes < 2 || headerBytes > Math.min(fileBytes - 8, MAX_HEADER_BYTES)) {
+                throw wrong(file, "header's length (" + headerBytes + ")", "fit the file's " + fileBytes + " bytes");
+            }
+            ByteBuffer header = ByteBuffer.allocate((int) headerBytes);
+            readFully(channel, header, 8);
+            JsonNode json = JSON.readTree(header.array());
+            return parse(file, json, 8 + headerBytes, fileBytes);
+        } catch (JsonProcessingException e) {
+            throw wrong(file, "header", "be JSON: " + e.getOriginalMessage());
+        } catch (NoSuchFileException e) {
+            throw new UserError("The file (" + file + ") must exist.", e);
+        } catch (IOException e) {
+            throw new UserError("The file (" + file + ") must be readable: " + e.getMessage() + ".", e);
+        }
+    }
+
+    private static void readFully(FileChannel channel, ByteBuffer into, long position) throws IOException {
+        long at = position;
+        while (into.hasRemaining()) {
+            int n = channel.read(into, at);
+            if (n < 0) {
+                return;
+            }
+            at += n;
+        }
+    }
+
+    private static UserError wrong(Path file, String what, String must) {
+        return new UserError("The " + what + " of safetensors file (" + file + ") must " + must + ".");
+    }
+
+    private static Safetensors parse(Path file, JsonNode header, long dataStart, long fileBytes) {
+        Map<String, Tensor> tensors = new LinkedHashMap<>();
+        Map<String, String> metadata = new LinkedHashMap<>();
+        for (Map.Entry<String, JsonNode> entry : header.properties()) {
+            if (entry.getKey().equals("__metadata__")) {
+                entry.getValue()
+                        .properties()
+                        .forEach(item ->
+                                metadata.put(item.getKey(), item.getValue().asText()));
+            } else {
+                tensors.put(entry.getKey(), tensor(file, entry.getKey(), entry.getValue(), dataStart, fileBytes));
+            }
+        }
+        return new Safetensors(file, tensors, metadata);
+    }
+
+    private static Tensor tensor(Path file, String name, JsonNode entry, long dataStart, long fileBytes) {
+        String type = entry.path("dtype").asText();
+        DType dtype = TYPES.get(type);
+        if (dtype == null) {
+            throw wrong(file, "type (" + type + ") of tensor (" + name + ")", "be one of " + TYPES.keySet());
+        }
+        JsonNode dims = entry.path("shape");
+        long[] sizes = new long[dims.size()];
+        for (int i = 0; i < sizes.length; i++) {
+            sizes[i] = dims.get(i).asLong(-1);
+        }
+        if (!dims.isArray() || Arrays.stream(sizes).anyMatch(size -> size < 0)) {
+            throw wrong(file, "shape (" + dims + ") of tensor (" + name + ")", "be a list of sizes");
+        }
+        ArrayShape shape = ArrayShape.of(dtype, sizes);
+        long from = entry.path("data_offsets").path(0).asLong(-1);
+        long to = entry.path("data_offsets").path(1).asLong(-1);
+        if (from < 0 || to - from != shape.sizeBytes() || dataStart + to > fileBytes) {
+            throw wrong(
+                    file,
+                    "place (" + entry.path("data_offsets") + ") of tensor (" + name + ")",
+                    "be " + shape.sizeBytes() + " bytes, as " + shape + " needs, inside the file's " + fileBytes);
+        }
+        return new Tensor(shape, dataStart + from, to - from);
+    }
+
+    /** A tensor's place; fails if there is none of that name. */
+    public Tensor tensor(String name) {
+        Tensor tensor = tensors.get(name);
+        if (tensor == null) {
+            throw wrong(
+                    file,
+                    "tensors (" + tensors.size() + ")",
+                    "include (" + name + "), but they are " + tensors.keySet());
+        }
+        return tensor;
+    }
+
+    /** A tensor's bytes, mapped read-only; at most 2 GiB. */
+    public ByteBuffer bytes(String name) {
+        Tensor tensor = tensor(name);
+        try (FileChannel channel = FileChannel.open(file)) {
+            return channel.map(FileChannel.MapMode.READ_ONLY, tensor.offset(), tensor.sizeBytes())
+                    .order(ByteOrder.LITTLE_ENDIAN);
+        } catch (IOException e) {
+            throw new UserError("The file (" + file + ") must be readable: " + e.getMessage() + ".", e);
+        }
+    }
+
+    /** A tensor's values. */
+    public Literal literal(String name) {
+        return Bits.read(tensor(name).shape(), bytes(name));
+    }
+
+    /** Writes tensors in the map's order; the header is padded so that the data start at a multiple of 8. */
+    public static void write(Path file, Map<String, Literal> tensors, Map<String, String> metadata) {
+        ObjectNode header = JSON.createObjectNode();
+        if (!metadata.isEmpty()) {
+            ObjectNode node = header.putObject("__metadata__");
+            metadata.forEach(node::put);
+        }
+        long at = 0;
+        for (Map.Entry<String, Literal> entry : tensors.entrySet()) {
+            ArrayShape shape = entry.getValue().shape();
+            ObjectNode node = header.putObject(entry.getKey());
+            node.put("dtype", typeName(entry.getKey(), shape.dtype()));
+            for (long dim : shape.dims()) {
+                node.withArray("shape").add(dim);
+            }
+            node.withArray("shape");
+            node.putArray("data_offsets").add(at).add(at + shape.sizeBytes());
+            at += shape.sizeBytes();
+        }
+        byte[] text = header.toString().getBytes(StandardCharsets.UTF_8);
+        byte[] padded = Arrays.copyOf(text, (text.length + 7) / 8 * 8);
+        Arrays.fill(padded, text.length, padded.length, (byte) ' ');
+        try (FileChannel channel = FileChannel.open(
+                file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
+            writeFully(
+                    channel,
+                    ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(0, padded.length));
+            writeFully(channel, ByteBuffer.wrap(padded));
+            for (Literal literal : tensors.values()) {
+                ByteBuffer buffer =
+                        ByteBuffer.allocate(Math.toIntExact(literal.shape().sizeBytes()));
+                Bits.write(literal, buffer);
+                writeFully(channel, buffer.flip());
+            }
+        } catch (IOException e) {
+            throw new UserError("The file (" + file + ") must be writable: " + e.getMessage() + ".", e);
+        }
+    }
+
+    private static void writeFully(FileChannel channel, ByteBuffer from) throws IOException {
+        while (from.hasRemaining()) {
+            channel.write(from);
+        }
+    }
+
+    private static String typeName(String tensor, DType dtype) {
+        @Nullable String name = null;
+        for (Map.Entry<String, DType> entry : TYPES.entrySet()) {
+            if (entry.getValue() == dtype) {
+                name = entry.getKey();
+            }
+        }
+        if (name == null) {
+            throw new UserError("The type (" + dtype.hloName() + ") of tensor (" + tensor
+                    + ") must be one that safetensors has: " + TYPES.keySet() + ".");
+        }
+        return name;
+    }
+}

@@ -1,0 +1,77 @@
+package dev.drover.importers.safetensors;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.drover.ir.UserError;
+import dev.drover.ir.eval.Literal;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.ir.type.DType;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class SafetensorsTest {
+    @TempDir
+    Path folder;
+
+    @Test
+    void whatIsWrittenReadsBack() {
+        Map<String, Literal> tensors = new LinkedHashMap<>();
+        tensors.put("step", Literal.scalar(DType.S32, 7));
+        tensors.put("half", Literal.ofDoubles(ArrayShape.of(DType.BF16, 3), new double[] {1, 0.1, -2}));
+        tensors.put("mask", Literal.ofLongs(ArrayShape.of(DType.PRED, 2, 2), new long[] {1, 0, 0, 1}));
+        tensors.put("none", Literal.zeros(ArrayShape.of(DType.F32, 0, 4)));
+        tensors.put("w", Literal.ofDoubles(ArrayShape.of(DType.F32, 2, 2), new double[] {1, 2, 3, 4.5}));
+        Path file = folder.resolve("a.safetensors");
+        Safetensors.write(file, tensors, Map.of("format", "drover"));
+        Safetensors read = Safetensors.open(file);
+        assertThat(read.metadata()).containsExactly(Map.entry("format", "drover"));
+        assertThat(read.tensors().keySet()).containsExactly("step", "half", "mask", "none", "w");
+        tensors.forEach((name, literal) -> assertThat(read.literal(name)).isEqualTo(literal));
+    }
+
+    @Test
+    void bytesAreThoseOfTheFormat() throws IOException {
+        byte[] header =
+                "{\"x\":{\"dtype\":\"I16\",\"shape\":[2],\"data_offsets\":[0,4]}}".getBytes(StandardCharsets.UTF_8);
+        Path file = write(header, new byte[] {1, 0, (byte) 0xff, (byte) 0xff});
+        assertThat(Safetensors.open(file).literal("x").longs()).containsExactly(1, -1);
+    }
+
+    @Test
+    void aFileThatStopsEarlyIsRefused() throws IOException {
+        byte[] header =
+                "{\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}".getBytes(StandardCharsets.UTF_8);
+        Path file = write(header, new byte[4]);
+        assertThatThrownBy(() -> Safetensors.open(file))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("The place ([0,8]) of tensor (x)")
+                .hasMessageContaining("8 bytes, as f32[2] needs");
+        Files.write(file, new byte[] {1, 2});
+        assertThatThrownBy(() -> Safetensors.open(file)).isInstanceOf(UserError.class);
+    }
+
+    @Test
+    void anUnknownTypeIsNamed() throws IOException {
+        Path file = write("{\"x\":{\"dtype\":\"F3\"}}".getBytes(StandardCharsets.UTF_8), new byte[0]);
+        assertThatThrownBy(() -> Safetensors.open(file))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("The type (F3) of tensor (x)");
+    }
+
+    private Path write(byte[] header, byte[] data) throws IOException {
+        ByteBuffer all = ByteBuffer.allocate(8 + header.length + data.length).order(ByteOrder.LITTLE_ENDIAN);
+        all.putLong(header.length).put(header).put(data);
+        Path file = folder.resolve("b.safetensors");
+        Files.write(file, all.array());
+        return file;
+    }
+}
