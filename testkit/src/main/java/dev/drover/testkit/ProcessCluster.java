@@ -32,17 +32,16 @@ public final class ProcessCluster implements AutoCloseable {
     }
 
     /** Starts workers with one kernel thread each. */
-    public static ProcessCluster start(String name, ClusterOptions options, int workers) {
-        Path logFolder = logFolder(name);
-        return new ProcessCluster(Cluster.start(options, launcher(name), workers), logFolder);
+    public static ProcessCluster start(String name, ClusterOptions options, int workers, String... jvmOptions) {
+        return new ProcessCluster(Cluster.start(options, launcher(name, jvmOptions), workers), logFolder(name));
     }
 
     /** The launcher that {@link #start} uses, for tests in which the start fails. */
-    public static LocalLauncher launcher(String name) {
-        return new LocalLauncher(
-                logFolder(name),
-                1,
-                List.of("-Xmx512m", "-XX:+UseSerialGC", "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0"));
+    public static LocalLauncher launcher(String name, String... jvmOptions) {
+        List<String> options =
+                new ArrayList<>(List.of("-Xmx512m", "-XX:+UseSerialGC", "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0"));
+        options.addAll(List.of(jvmOptions));
+        return new LocalLauncher(logFolder(name), 1, options);
     }
 
     private static Path logFolder(String name) {

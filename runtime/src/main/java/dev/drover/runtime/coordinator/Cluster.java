@@ -340,7 +340,16 @@ public final class Cluster implements AutoCloseable {
             launcher.close();
             channels.forEach(ManagedChannel::shutdownNow);
             server.shutdownNow();
-            answers.shutdownNow();
+            awaitServer();
+            answers.shutdown();
+        }
+    }
+
+    private void awaitServer() {
+        try {
+            boolean unused = server.awaitTermination(1, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
