@@ -16,7 +16,7 @@ import java.util.List;
  *
  * @param groupSize devices of a group: the result's dim is that many times the operand's
  */
-public record AllGather(Channel channel, int dimension, long groupSize, boolean start) implements Op {
+public record AllGather(Channel channel, int dimension, long groupSize, boolean start) implements Collective {
     static final OpKind KIND = new OpKind("all-gather", source -> parse(source, false));
     static final OpKind START = new OpKind("all-gather-start", source -> parse(source, true));
 

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * Combines the operands of all devices of a group, element by element; each gets the result. An array for one operand, a tuple for
  * several. {@code all-reduce-start} has the same value here; {@link CollectiveDone} passes it on.
  */
-public record AllReduce(Channel channel, Computation reducer, boolean start) implements Op {
+public record AllReduce(Channel channel, Computation reducer, boolean start) implements Collective {
     static final OpKind KIND = new OpKind("all-reduce", source -> parse(source, false));
     static final OpKind START = new OpKind("all-reduce-start", source -> parse(source, true));
 

@@ -17,7 +17,7 @@ import java.util.List;
  *
  * @param splitDimension the dim, or -1 for the tuple form
  */
-public record AllToAll(Channel channel, int splitDimension) implements Op {
+public record AllToAll(Channel channel, int splitDimension) implements Collective {
     static final OpKind KIND = new OpKind("all-to-all", AllToAll::parse);
 
     private static Op parse(OpSource source) {

@@ -8,7 +8,7 @@ import dev.drover.ir.type.Shape;
 import java.util.List;
 
 /** The first device of each group sends its operand to the others of the group; a device in no group gets zeros. */
-public record CollectiveBroadcast(Channel channel) implements Op {
+public record CollectiveBroadcast(Channel channel) implements Collective {
     static final OpKind KIND =
             new OpKind("collective-broadcast", source -> new CollectiveBroadcast(Channel.parse(source)));
 

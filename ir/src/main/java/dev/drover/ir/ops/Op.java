@@ -44,6 +44,11 @@ public interface Op {
         return 0;
     }
 
+    /** Whether the result is the operand's memory under another shape, or is made of nothing worth counting. */
+    default boolean isView() {
+        return false;
+    }
+
     /** Computations named in attributes, in the order in which they are printed. */
     default List<Computation> calls() {
         return List.of();

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param groupSize devices of a group: the operand's dim is that many times the result's
  */
-public record ReduceScatter(Channel channel, int dimension, long groupSize, Computation reducer) implements Op {
+public record ReduceScatter(Channel channel, int dimension, long groupSize, Computation reducer) implements Collective {
     static final OpKind KIND = new OpKind("reduce-scatter", ReduceScatter::parse);
 
     private static Op parse(OpSource source) {

@@ -1,0 +1,91 @@
+package dev.drover.plan.text;
+
+import dev.drover.plan.cluster.Cluster;
+import dev.drover.plan.mesh.Mesh;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One set of decisions about one model on one cluster, as it is stored. Decisions are reused on load; costs are for reading, and are
+ * always computed anew.
+ *
+ * @param strategies by name of the cut step's instruction: a factor's name per axis, {@code -} for replicated, {@code +g} where a
+ *     partial sum passes through linear group g; instructions that are replicated along all axes are left out
+ * @param stageRuns stages of the cut step's instructions, run by run in order
+ */
+public record Plan(
+        int version,
+        ModelId model,
+        Cluster cluster,
+        int stages,
+        Mesh mesh,
+        int microBatches,
+        String schedule,
+        List<StageRun> stageRuns,
+        SortedMap<String, String> strategies,
+        @Nullable Prediction predicted,
+        @Nullable Certificate certificate,
+        List<Candidate> candidates) {
+    /** The version that this program writes and reads. */
+    public static final int VERSION = 1;
+
+    public Plan {
+        stageRuns = List.copyOf(stageRuns);
+        strategies = java.util.Collections.unmodifiableSortedMap(new TreeMap<>(strategies));
+        candidates = List.copyOf(candidates);
+    }
+
+    /**
+     * Which model a plan is for.
+     *
+     * @param source the file or zoo name that it was planned from
+     * @param fingerprint of the flat graph: equal graphs, equal fingerprints
+     */
+    public record ModelId(String source, String fingerprint, int instructions) {}
+
+    /** The next {@code count} instructions are on stage {@code stage}. */
+    public record StageRun(int stage, int count) {}
+
+    /**
+     * What a step is expected to take; times in nanoseconds, on the device that takes longest.
+     *
+     * @param memory by device
+     */
+    public record Prediction(
+            long stepTimeNanos,
+            long computeNanos,
+            long collectiveNanos,
+            long pointToPointNanos,
+            long bubbleNanos,
+            List<DeviceMemory> memory) {
+        public Prediction {
+            memory = List.copyOf(memory);
+        }
+    }
+
+    /** Peak memory of one device and its parts at the peak, in bytes; the parts add up to the peak. */
+    public record DeviceMemory(int device, int stage, long peakBytes, SortedMap<String, Long> partsBytes) {
+        public DeviceMemory {
+            partsBytes = java.util.Collections.unmodifiableSortedMap(new TreeMap<>(partsBytes));
+        }
+    }
+
+    /** What the strategy solver proved: objective and lower bound in nanoseconds of a step. */
+    public record Certificate(long objectiveNanos, long lowerBoundNanos, double gap) {}
+
+    /** A whole plan that was judged; {@code rejected} says why it was not taken, or is empty for the chosen one. */
+    public record Candidate(
+            int stages,
+            String mesh,
+            int microBatches,
+            String schedule,
+            long stepTimeNanos,
+            long peakMemoryBytes,
+            String rejected) {}
+
+    public int devices() {
+        return stages * mesh.devices();
+    }
+}

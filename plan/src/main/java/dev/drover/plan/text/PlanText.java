@@ -1,0 +1,84 @@
+package dev.drover.plan.text;
+
+import com.fasterxml.jackson.annotation.JsonAutoDetect;
+import com.fasterxml.jackson.annotation.PropertyAccessor;
+import com.fasterxml.jackson.core.JsonLocation;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.util.DefaultIndenter;
+import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.drover.ir.UserError;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Plans as JSON: the same plan gives the same text, and the text gives the plan back. Unknown keys are errors. */
+public final class PlanText {
+    private PlanText() {}
+
+    private static ObjectMapper mapper() {
+        return new ObjectMapper()
+                .setVisibility(PropertyAccessor.GETTER, JsonAutoDetect.Visibility.NONE)
+                .setVisibility(PropertyAccessor.IS_GETTER, JsonAutoDetect.Visibility.NONE)
+                .setVisibility(PropertyAccessor.FIELD, JsonAutoDetect.Visibility.ANY)
+                .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+                .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
+                .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+                .enable(com.fasterxml.jackson.core.JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
+    }
+
+    /** The plan's text, ended by a newline. */
+    public static String print(Plan plan) {
+        DefaultPrettyPrinter printer = new DefaultPrettyPrinter();
+        printer.indentObjectsWith(new DefaultIndenter("  ", "\n"));
+        try {
+            return mapper().writer(printer).writeValueAsString(plan) + "\n";
+        } catch (JsonProcessingException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    public static void write(Plan plan, Path file) {
+        try {
+            Files.writeString(file, print(plan));
+        } catch (IOException e) {
+            throw new UserError("The plan file (" + file + ") must be writable: " + e.getMessage(), e);
+        }
+    }
+
+    public static Plan read(Path file) {
+        try {
+            return parse(Files.readString(file, StandardCharsets.UTF_8), file.toString());
+        } catch (IOException e) {
+            throw new UserError("The plan file (" + file + ") must be readable: " + e.getMessage(), e);
+        }
+    }
+
+    /** Reads a plan; {@code source} names it in messages. */
+    public static Plan parse(String json, String source) {
+        Plan plan;
+        try {
+            RecordKeys.check(mapper().readTree(json), Plan.class, "plan (" + source + ")");
+            plan = mapper().readValue(json, Plan.class);
+        } catch (JsonProcessingException e) {
+            throw new UserError(
+                    "The plan (" + source + ", line " + line(e) + ") must be readable: " + e.getOriginalMessage());
+        }
+        if (plan == null) {
+            throw new UserError("The plan (" + source + ") must not be empty.");
+        }
+        if (plan.version() != Plan.VERSION) {
+            throw new UserError(
+                    "The version (" + plan.version() + ") of plan (" + source + ") must be " + Plan.VERSION + ".",
+                    "Maybe plan again with this version of drover.");
+        }
+        return plan;
+    }
+
+    private static int line(JsonProcessingException e) {
+        JsonLocation location = e.getLocation();
+        return location == null ? 0 : location.getLineNr();
+    }
+}

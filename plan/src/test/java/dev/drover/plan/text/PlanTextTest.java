@@ -1,0 +1,57 @@
+package dev.drover.plan.text;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.drover.ir.UserError;
+import dev.drover.plan.cluster.Presets;
+import dev.drover.plan.mesh.Mesh;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+class PlanTextTest {
+    private static final Plan PLAN = new Plan(
+            Plan.VERSION,
+            new Plan.ModelId("gpt:layers=2", "abc", 12),
+            Presets.parse("m8:1", new dev.drover.plan.cluster.JavaCalibration()),
+            2,
+            Mesh.of(2, 2),
+            4,
+            "1f1b",
+            List.of(new Plan.StageRun(0, 5), new Plan.StageRun(1, 7)),
+            new TreeMap<>(Map.of("dot.1", "b -", "add", "+0 a")),
+            new Plan.Prediction(
+                    10, 6, 2, 1, 1, List.of(new Plan.DeviceMemory(0, 0, 7, new TreeMap<>(Map.of("parameters", 7L))))),
+            new Plan.Certificate(10, 9, 0.1),
+            List.of(new Plan.Candidate(1, "[x=4]", 1, "gpipe", 20, 9, "slower")));
+
+    @Test
+    void printsAndReadsBack() {
+        String text = PlanText.print(PLAN);
+        assertThat(PlanText.parse(text, "test")).isEqualTo(PLAN);
+        assertThat(PlanText.print(PlanText.parse(text, "test"))).isEqualTo(text);
+    }
+
+    @Test
+    void namesTheNearestKnownKey() {
+        String text = PlanText.print(PLAN).replace("\"microBatches\"", "\"microBatchs\"");
+        assertThatThrownBy(() -> PlanText.parse(text, "p.json"))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("microBatchs")
+                .hasMessageContaining("p.json")
+                .hasMessageContaining("Maybe write microBatches.");
+    }
+
+    @Test
+    void refusesTruncatedTextsAndOtherVersions() {
+        String text = PlanText.print(PLAN);
+        assertThatThrownBy(() -> PlanText.parse(text.substring(0, text.length() / 2), "p.json"))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("line");
+        assertThatThrownBy(() -> PlanText.parse(text.replace("\"version\" : 1", "\"version\" : 99"), "p.json"))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("version (99)");
+    }
+}

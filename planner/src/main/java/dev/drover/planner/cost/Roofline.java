@@ -1,0 +1,39 @@
+package dev.drover.planner.cost;
+
+import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.ir.type.DType;
+import dev.drover.plan.cluster.DeviceType;
+import dev.drover.planner.spmd.InstructionCost;
+import java.util.List;
+
+/**
+ * Compute time from a roofline: the larger of flops over the device's speed for the element type and bytes read and written over
+ * its memory bandwidth, plus the fixed time of an op. Ops that only give another view of their operand take nothing.
+ */
+public final class Roofline implements InstructionCost {
+    private final DeviceType device;
+
+    public Roofline(DeviceType device) {
+        this.device = device;
+    }
+
+    @Override
+    public double nanos(Instruction whole, double flops, List<ArrayShape> operands, List<ArrayShape> results) {
+        if (whole.op().isView()) {
+            return 0;
+        }
+        long bytes = 0;
+        for (ArrayShape operand : operands) {
+            bytes += operand.sizeBytes();
+        }
+        DType dtype = DType.F32;
+        for (ArrayShape result : results) {
+            bytes += result.sizeBytes();
+            dtype = result.dtype();
+        }
+        double compute = flops * 1e9 / device.flopsPerSecond(dtype);
+        double memory = bytes * 1e9 / device.memoryBytesPerSecond();
+        return device.opOverheadNanos() + Math.max(compute, memory);
+    }
+}
