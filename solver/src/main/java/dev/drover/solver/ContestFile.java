@@ -1,0 +1,396 @@
+package dev.drover.solver;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.JsonLocation;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import java.io.BufferedInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.zip.GZIPInputStream;
+import java.util.zip.GZIPOutputStream;
+import java.util.zip.ZipException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads and writes problems and answers as JSON, streaming; names that end in {@code .gz} are compressed.
+ *
+ * <pre>
+ *   {"problem": {"name": "A",
+ *                "nodes": {"intervals": [[lo, hi], ..], "costs": [[..], ..], "usages": [[..], ..]},
+ *                "edges": {"nodes": [[i, j], ..], "costs": [[row-major], ..]},
+ *                "usage_limit": L}}
+ * </pre>
+ *
+ * The members may come in any order; a member that is not of the format is an error. Source: the rules of the
+ * ASPLOS/EuroSys 2025 contest on intra-operator parallelism.
+ */
+public final class ContestFile {
+    private static final JsonFactory JSON = JsonFactory.builder()
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .build();
+
+    private final String source;
+    private final Map<StrategyProblem.Row, long[]> interned = new HashMap<>();
+    private long[] scratch = new long[1024];
+    private String name = "";
+    private long usageLimit = StrategyProblem.UNLIMITED;
+    private @Nullable List<long[]> intervals;
+    private @Nullable List<long[]> nodeCosts;
+    private @Nullable List<long[]> nodeUsages;
+    private @Nullable List<long[]> edgeNodes;
+    private @Nullable List<long[]> edgeCosts;
+
+    private ContestFile(String source) {
+        this.source = source;
+    }
+
+    /**
+     * Reads a problem.
+     *
+     * @param path a JSON file, compressed if its name ends in {@code .gz}
+     * @return the problem
+     * @throws SolverInputException if the content is no problem: one message with line and column
+     * @throws IOException if the file cannot be read
+     */
+    public static StrategyProblem read(Path path) throws IOException {
+        try (InputStream raw = new BufferedInputStream(Files.newInputStream(path), 1 << 16)) {
+            InputStream in = path.toString().endsWith(".gz") ? new GZIPInputStream(raw, 1 << 16) : raw;
+            return read(in, path.toString());
+        } catch (NoSuchFileException e) {
+            throw new SolverInputException(
+                    "The problem file (" + path + ") must exist.\nMaybe the path is relative to another folder.");
+        } catch (ZipException e) {
+            throw new SolverInputException("The compressed data of file (" + path + ") must be valid gzip: "
+                    + e.getMessage() + ".\nMaybe the file is not compressed or damaged.");
+        } catch (EOFException e) {
+            throw new SolverInputException(
+                    "The compressed data of file (" + path + ") must be complete.\nMaybe the file was cut short.");
+        }
+    }
+
+    /**
+     * Reads a problem from a stream of plain JSON.
+     *
+     * @param in the JSON
+     * @param source what to call it in messages
+     * @return the problem
+     * @throws SolverInputException if the content is no problem: one message with line and column
+     * @throws IOException if the stream cannot be read
+     */
+    public static StrategyProblem read(InputStream in, String source) throws IOException {
+        return new ContestFile(source).parse(in);
+    }
+
+    private StrategyProblem parse(InputStream in) throws IOException {
+        try (JsonParser parser = JSON.createParser(in)) {
+            expect(parser, parser.nextToken(), JsonToken.START_OBJECT, "the file");
+            boolean seen = false;
+            while (parser.nextToken() != JsonToken.END_OBJECT) {
+                String key = parser.currentName();
+                if (!"problem".equals(key)) {
+                    throw unknown(parser, key, "file", "problem");
+                }
+                parser.nextToken();
+                parseProblem(parser);
+                seen = true;
+            }
+            if (!seen) {
+                throw new SolverInputException("The file (" + source
+                        + ") must have a member \"problem\".\nMaybe it is a file of another kind.");
+            }
+            if (parser.nextToken() != null) {
+                throw at(
+                        parser, "The file (" + source + ") must end after its problem", "Maybe two files were joined.");
+            }
+        } catch (JsonProcessingException e) {
+            JsonLocation where = e.getLocation();
+            throw new SolverInputException("The file (" + source + ") must be valid JSON: "
+                    + e.getOriginalMessage().replaceAll("\\s*\\n.*", "")
+                    + (where == null ? "" : " at line " + where.getLineNr() + ", column " + where.getColumnNr())
+                    + ".\nMaybe the file was cut short or damaged.");
+        }
+        return build();
+    }
+
+    private void parseProblem(JsonParser parser) throws IOException {
+        expect(parser, parser.currentToken(), JsonToken.START_OBJECT, "\"problem\"");
+        while (parser.nextToken() != JsonToken.END_OBJECT) {
+            String key = parser.currentName();
+            JsonToken token = parser.nextToken();
+            switch (key) {
+                case "name" -> {
+                    expect(parser, token, JsonToken.VALUE_STRING, "\"name\"");
+                    name = parser.getText();
+                }
+                case "usage_limit" -> {
+                    if (token != JsonToken.VALUE_NULL) {
+                        usageLimit = integer(parser, token);
+                    }
+                }
+                case "nodes" -> {
+                    expect(parser, token, JsonToken.START_OBJECT, "\"nodes\"");
+                    while (parser.nextToken() != JsonToken.END_OBJECT) {
+                        String member = parser.currentName();
+                        parser.nextToken();
+                        switch (member) {
+                            case "intervals" -> intervals = rows(parser);
+                            case "costs" -> nodeCosts = rows(parser);
+                            case "usages" -> nodeUsages = rows(parser);
+                            default -> throw unknown(parser, member, "member \"nodes\"", "intervals, costs, usages");
+                        }
+                    }
+                }
+                case "edges" -> {
+                    expect(parser, token, JsonToken.START_OBJECT, "\"edges\"");
+                    while (parser.nextToken() != JsonToken.END_OBJECT) {
+                        String member = parser.currentName();
+                        parser.nextToken();
+                        switch (member) {
+                            case "nodes" -> edgeNodes = rows(parser);
+                            case "costs" -> edgeCosts = rows(parser);
+                            default -> throw unknown(parser, member, "member \"edges\"", "nodes, costs");
+                        }
+                    }
+                }
+                default -> throw unknown(parser, key, "member \"problem\"", "name, nodes, edges, usage_limit");
+            }
+        }
+    }
+
+    /** Reads an array of arrays of integers; equal rows are stored once. */
+    private List<long[]> rows(JsonParser parser) throws IOException {
+        List<long[]> rows = new ArrayList<>();
+        expect(parser, parser.currentToken(), JsonToken.START_ARRAY, "\"" + parser.currentName() + "\"");
+        for (JsonToken token = parser.nextToken(); token != JsonToken.END_ARRAY; token = parser.nextToken()) {
+            expect(parser, token, JsonToken.START_ARRAY, "row " + rows.size());
+            int count = 0;
+            for (JsonToken t = parser.nextToken(); t != JsonToken.END_ARRAY; t = parser.nextToken()) {
+                if (count == scratch.length) {
+                    scratch = Arrays.copyOf(scratch, 2 * count);
+                }
+                scratch[count++] = integer(parser, t);
+            }
+            long[] row = Arrays.copyOf(scratch, count);
+            long[] known = interned.putIfAbsent(new StrategyProblem.Row(row), row);
+            rows.add(known == null ? row : known);
+        }
+        return rows;
+    }
+
+    /** Reads an integer; one beyond 64 bits forbids, as every value from 10^18 does. */
+    private long integer(JsonParser parser, @Nullable JsonToken token) throws IOException {
+        if (token == JsonToken.VALUE_NUMBER_INT) {
+            if (parser.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
+                if (parser.getBigIntegerValue().signum() > 0) {
+                    return Long.MAX_VALUE;
+                }
+                throw at(parser, "The number (" + parser.getText() + ") must not be negative", "Maybe it overflowed.");
+            }
+            return parser.getLongValue();
+        }
+        throw at(
+                parser,
+                "The value (" + (token == null ? "end of file" : parser.getText()) + ") must be an integer",
+                "Maybe the file was written by another program.");
+    }
+
+    private StrategyProblem build() {
+        List<long[]> spans = require(intervals, "problem.nodes.intervals");
+        List<long[]> costs = require(nodeCosts, "problem.nodes.costs");
+        List<long[]> usages = require(nodeUsages, "problem.nodes.usages");
+        List<long[]> ends = require(edgeNodes, "problem.edges.nodes");
+        List<long[]> matrices = require(edgeCosts, "problem.edges.costs");
+        sameCount("problem.nodes.intervals", spans, "problem.nodes.costs", costs);
+        sameCount("problem.nodes.usages", usages, "problem.nodes.costs", costs);
+        sameCount("problem.edges.nodes", ends, "problem.edges.costs", matrices);
+        StrategyProblem.Builder builder = StrategyProblem.builder(name);
+        builder.usageLimit(usageLimit);
+        for (int i = 0; i < spans.size(); i++) {
+            long[] span = spans.get(i);
+            if (span.length != 2) {
+                throw new SolverInputException("The number count (" + span.length + ") of interval (" + i
+                        + ") must be 2.\nMaybe an end is missing.");
+            }
+            builder.node(span[0], span[1], costs.get(i), usages.get(i));
+        }
+        for (int e = 0; e < ends.size(); e++) {
+            long[] pair = ends.get(e);
+            if (pair.length != 2) {
+                throw new SolverInputException("The node count (" + pair.length + ") of edge (" + e
+                        + ") must be 2.\nMaybe split the edge into pairs with a node of their own.");
+            }
+            for (long node : pair) {
+                if (node < 0 || node >= spans.size()) {
+                    throw new SolverInputException("The node (" + node + ") of edge (" + e
+                            + ") must be at least 0 and below the node count (" + spans.size()
+                            + ").\nMaybe nodes are missing in the file.");
+                }
+            }
+            builder.edge((int) pair[0], (int) pair[1], matrices.get(e));
+        }
+        return builder.build();
+    }
+
+    private List<long[]> require(@Nullable List<long[]> rows, String what) {
+        if (rows == null) {
+            throw new SolverInputException(
+                    "The file (" + source + ") must have " + what + ".\nMaybe it is a file of another kind.");
+        }
+        return rows;
+    }
+
+    private static void sameCount(String what, List<long[]> rows, String other, List<long[]> otherRows) {
+        if (rows.size() != otherRows.size()) {
+            throw new SolverInputException("The row count (" + rows.size() + ") of " + what
+                    + " must equal the row count (" + otherRows.size() + ") of " + other
+                    + ".\nMaybe the file is incomplete.");
+        }
+    }
+
+    private void expect(JsonParser parser, @Nullable JsonToken token, JsonToken expected, String what) {
+        if (token != expected) {
+            throw at(
+                    parser,
+                    "The value of " + what + " in file (" + source + ") must begin as " + expected + ", not "
+                            + (token == null ? "end with the file" : "as " + token),
+                    "Maybe the file was cut short.");
+        }
+    }
+
+    private static SolverInputException unknown(JsonParser parser, String key, String where, String known) {
+        return at(
+                parser,
+                "The member (" + key + ") of " + where + " must be one of: " + known,
+                "Maybe it is misspelled.");
+    }
+
+    private static SolverInputException at(JsonParser parser, String text, String maybe) {
+        JsonLocation where = parser.currentTokenLocation();
+        return new SolverInputException(
+                text + ", at line " + where.getLineNr() + ", column " + where.getColumnNr() + ".\n" + maybe);
+    }
+
+    /**
+     * Writes a problem so that reading it gives an equal one.
+     *
+     * @param problem the problem
+     * @param path the file; compressed if its name ends in {@code .gz}
+     * @throws IOException if it cannot be written
+     */
+    public static void write(StrategyProblem problem, Path path) throws IOException {
+        try (OutputStream raw = Files.newOutputStream(path);
+                OutputStream out = path.toString().endsWith(".gz") ? new GZIPOutputStream(raw, 1 << 16) : raw;
+                JsonGenerator json = JSON.createGenerator(out)) {
+            json.writeStartObject();
+            json.writeObjectFieldStart("problem");
+            json.writeStringField("name", problem.name());
+            json.writeObjectFieldStart("nodes");
+            json.writeArrayFieldStart("intervals");
+            for (int i = 0; i < problem.nodeCount(); i++) {
+                json.writeArray(new long[] {problem.intervalStart(i), problem.intervalEnd(i)}, 0, 2);
+            }
+            json.writeEndArray();
+            json.writeArrayFieldStart("costs");
+            for (int i = 0; i < problem.nodeCount(); i++) {
+                json.writeStartArray();
+                for (int k = 0; k < problem.strategyCount(i); k++) {
+                    json.writeNumber(problem.cost(i, k));
+                }
+                json.writeEndArray();
+            }
+            json.writeEndArray();
+            json.writeArrayFieldStart("usages");
+            for (int i = 0; i < problem.nodeCount(); i++) {
+                json.writeStartArray();
+                for (int k = 0; k < problem.strategyCount(i); k++) {
+                    json.writeNumber(problem.usage(i, k));
+                }
+                json.writeEndArray();
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+            json.writeObjectFieldStart("edges");
+            json.writeArrayFieldStart("nodes");
+            for (int e = 0; e < problem.edgeCount(); e++) {
+                json.writeArray(new int[] {problem.edgeFrom(e), problem.edgeTo(e)}, 0, 2);
+            }
+            json.writeEndArray();
+            json.writeArrayFieldStart("costs");
+            for (int e = 0; e < problem.edgeCount(); e++) {
+                long[] matrix = problem.edgeMatrix(e);
+                json.writeArray(matrix, 0, matrix.length);
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+            if (problem.usageLimit() != StrategyProblem.UNLIMITED) {
+                json.writeNumberField("usage_limit", problem.usageLimit());
+            }
+            json.writeEndObject();
+            json.writeEndObject();
+        }
+    }
+
+    /**
+     * Writes an answer as the one JSON object that {@code drover solve --json} prints: objective, lowerBound, gap,
+     * peakUsage, usageLimit, choices, seconds, improvements, status, explanation. Numbers that do not exist are null.
+     *
+     * @param solution the answer
+     * @param out where to write; flushed, not closed
+     * @throws IOException if it cannot be written
+     */
+    public static void writeSolution(Solution solution, OutputStream out) throws IOException {
+        try (JsonGenerator json = JSON.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
+            json.writeStartObject();
+            json.writeStringField("status", solution.status().name());
+            number(json, "objective", solution.hasChoices() ? solution.objective() : null);
+            number(json, "lowerBound", solution.lowerBound());
+            json.writeNumberField("gap", solution.gap());
+            number(json, "peakUsage", solution.hasChoices() ? solution.peakUsage() : null);
+            number(
+                    json,
+                    "usageLimit",
+                    solution.usageLimit() == StrategyProblem.UNLIMITED ? null : solution.usageLimit());
+            json.writeNumberField("seconds", solution.seconds());
+            json.writeStringField("explanation", solution.explanation());
+            json.writeArrayFieldStart("improvements");
+            for (Improvement step : solution.improvements()) {
+                json.writeStartObject();
+                json.writeNumberField("seconds", step.seconds());
+                number(json, "objective", step.objective() == Long.MAX_VALUE ? null : step.objective());
+                json.writeNumberField("lowerBound", step.lowerBound());
+                json.writeStringField("phase", step.phase());
+                json.writeEndObject();
+            }
+            json.writeEndArray();
+            json.writeArrayFieldStart("choices");
+            for (int choice : solution.choices()) {
+                json.writeNumber(choice);
+            }
+            json.writeEndArray();
+            json.writeEndObject();
+        }
+        out.flush();
+    }
+
+    private static void number(JsonGenerator json, String key, @Nullable Long value) throws IOException {
+        if (value == null) {
+            json.writeNullField(key);
+        } else {
+            json.writeNumberField(key, value);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+package dev.drover.solver;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The problem after reduction: few variables with finite values, each standing for a group of nodes.
+ *
+ * <pre>
+ *   minimize    constant + sum_v unary[v][x_v] + sum_e edgeCost[e][x_a * domain[b] + x_b]
+ *   subject to  sum_v usage_v(x_v, r) &lt;= limit[r]    for each row r
+ * </pre>
+ *
+ * <p>A row is a time (or many that it dominates). The usage of a variable is given by segments: in the rows
+ * {@code segStart[v][s] .. segEnd[v][s] - 1} value k adds {@code segUsage[v][s][k]}, at least one of them 0.
+ * Costs are doubles, exact up to 2^53; forbidden pairs are infinite.
+ */
+final class Core {
+    final double constant;
+    final int size;
+    final int[] domain;
+    final double[][] unary;
+    final int edgeCount;
+    final int[] edgeA;
+    final int[] edgeB;
+    final double[][] edgeCost;
+    /** The transposed matrices: {@code domain[b] x domain[a]}. */
+    final double[][] edgeCostTransposed;
+    /** Edges of each variable. */
+    final int[][] incident;
+
+    final int rows;
+    final long[] limit;
+    /** Time of each row, for messages. */
+    final long[] rowTime;
+
+    final int[][] segStart;
+    final int[][] segEnd;
+    final long[][][] segUsage;
+
+    private final int[] variableByNode;
+    private final int[][] strategyByNodeAndValue;
+
+    Core(
+            double constant,
+            double[][] unary,
+            int[] edgeA,
+            int[] edgeB,
+            double[][] edgeCost,
+            UsageRows usage,
+            int[] variableByNode,
+            int[][] strategyByNodeAndValue) {
+        this.constant = constant;
+        this.size = unary.length;
+        this.unary = unary;
+        this.domain = new int[size];
+        for (int v = 0; v < size; v++) {
+            domain[v] = unary[v].length;
+        }
+        this.edgeCount = edgeA.length;
+        this.edgeA = edgeA;
+        this.edgeB = edgeB;
+        this.edgeCost = edgeCost;
+        this.edgeCostTransposed = new double[edgeCount][];
+        for (int e = 0; e < edgeCount; e++) {
+            int da = domain[edgeA[e]];
+            int db = domain[edgeB[e]];
+            double[] t = new double[da * db];
+            for (int i = 0; i < da; i++) {
+                for (int j = 0; j < db; j++) {
+                    t[j * da + i] = edgeCost[e][i * db + j];
+                }
+            }
+            edgeCostTransposed[e] = t;
+        }
+        this.incident = new int[size][];
+        List<List<Integer>> edges = new ArrayList<>();
+        for (int v = 0; v < size; v++) {
+            edges.add(new ArrayList<>());
+        }
+        for (int e = 0; e < edgeCount; e++) {
+            edges.get(edgeA[e]).add(e);
+            edges.get(edgeB[e]).add(e);
+        }
+        for (int v = 0; v < size; v++) {
+            incident[v] = edges.get(v).stream().mapToInt(Integer::intValue).toArray();
+        }
+        this.rows = usage.limit.length;
+        this.limit = usage.limit;
+        this.rowTime = usage.rowTime;
+        this.segStart = usage.segStart;
+        this.segEnd = usage.segEnd;
+        this.segUsage = usage.segUsage;
+        this.variableByNode = variableByNode;
+        this.strategyByNodeAndValue = strategyByNodeAndValue;
+    }
+
+    int other(int edge, int v) {
+        return edgeA[edge] == v ? edgeB[edge] : edgeA[edge];
+    }
+
+    /** The matrix of an edge with the values of {@code v} as columns. */
+    double[] columnsOf(int edge, int v) {
+        return edgeB[edge] == v ? edgeCost[edge] : edgeCostTransposed[edge];
+    }
+
+    double cost(int[] x) {
+        double sum = constant;
+        for (int v = 0; v < size; v++) {
+            sum += unary[v][x[v]];
+        }
+        for (int e = 0; e < edgeCount; e++) {
+            sum += edgeCost[e][x[edgeA[e]] * domain[edgeB[e]] + x[edgeB[e]]];
+        }
+        return sum;
+    }
+
+    /** Usage of each row. */
+    long[] usage(int[] x) {
+        long[] change = new long[rows + 1];
+        for (int v = 0; v < size; v++) {
+            for (int s = 0; s < segStart[v].length; s++) {
+                long u = segUsage[v][s][x[v]];
+                change[segStart[v][s]] += u;
+                change[segEnd[v][s]] -= u;
+            }
+        }
+        long[] usage = new long[rows];
+        long sum = 0;
+        for (int r = 0; r < rows; r++) {
+            sum += change[r];
+            usage[r] = sum;
+        }
+        return usage;
+    }
+
+    boolean fits(int[] x) {
+        long[] usage = usage(x);
+        for (int r = 0; r < rows; r++) {
+            if (usage[r] > limit[r]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Adds to {@code into[v][k]} the price of the usage of value k; {@code prefix[r]} is the sum of prices below r. */
+    void addPrices(double[] prefix, int v, double[] into) {
+        for (int s = 0; s < segStart[v].length; s++) {
+            double price = prefix[segEnd[v][s]] - prefix[segStart[v][s]];
+            if (price != 0) {
+                long[] u = segUsage[v][s];
+                for (int k = 0; k < u.length; k++) {
+                    into[k] += price * u[k];
+                }
+            }
+        }
+    }
+
+    /** Returns the strategies of the nodes for the values of the variables. */
+    List<Integer> expand(int[] x) {
+        List<Integer> choices = new ArrayList<>(variableByNode.length);
+        for (int i = 0; i < variableByNode.length; i++) {
+            int v = variableByNode[i];
+            choices.add(strategyByNodeAndValue[i][v < 0 ? 0 : x[v]]);
+        }
+        return choices;
+    }
+}

@@ -1,0 +1,87 @@
+package dev.drover.solver;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The best choice and the best bound so far; safe for several threads. */
+final class Incumbent {
+    private final Core core;
+    private final long startNanos;
+    private final ProgressListener listener;
+    private final List<Improvement> improvements = new ArrayList<>();
+    private int @Nullable [] best;
+    private double cost = Double.POSITIVE_INFINITY;
+    private double bound = 0;
+
+    Incumbent(Core core, long startNanos, ProgressListener listener) {
+        this.core = core;
+        this.startNanos = startNanos;
+        this.listener = listener;
+    }
+
+    /** Takes a choice that fits, if it is cheaper than the best. */
+    synchronized void offer(int[] x, String phase) {
+        double now = core.cost(x);
+        if (now < cost) {
+            cost = now;
+            best = x.clone();
+            report(phase);
+        }
+    }
+
+    /** Takes a proven bound, if it is higher; small increases are not reported. */
+    synchronized void raise(double proven, String phase) {
+        double now = rounded(proven);
+        if (now > bound) {
+            boolean worth = now > bound * 1.001 || now >= cost;
+            bound = now;
+            if (worth) {
+                report(phase);
+            }
+        }
+    }
+
+    /** Declares the best choice to be proven optimal. */
+    synchronized void prove(String phase) {
+        if (bound < cost) {
+            bound = cost;
+            report(phase);
+        }
+    }
+
+    /** The least integer that a cost can be, with a margin for rounding. */
+    static double rounded(double proven) {
+        return Math.ceil(proven - 1e-3 - 1e-11 * Math.abs(proven));
+    }
+
+    private void report(String phase) {
+        Improvement step = new Improvement(
+                (System.nanoTime() - startNanos) / 1e9,
+                cost == Double.POSITIVE_INFINITY ? Long.MAX_VALUE : (long) cost,
+                (long) Math.min(bound, cost),
+                phase);
+        improvements.add(step);
+        listener.improved(step);
+    }
+
+    synchronized double cost() {
+        return cost;
+    }
+
+    synchronized double bound() {
+        return bound;
+    }
+
+    synchronized int @Nullable [] best() {
+        return best == null ? null : best.clone();
+    }
+
+    synchronized boolean closed(double targetGap) {
+        return bound >= cost || (cost - bound) <= targetGap * cost;
+    }
+
+    synchronized List<Improvement> improvements() {
+        return List.copyOf(improvements);
+    }
+}

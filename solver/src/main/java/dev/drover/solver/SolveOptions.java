@@ -1,0 +1,70 @@
+package dev.drover.solver;
+
+import java.util.Set;
+
+/**
+ * How to solve.
+ *
+ * @param timeoutNanos wall-clock time that the solve may take, above 0; it ends earlier when the optimum is proven
+ * @param threads working threads, at least 1
+ * @param seed of all random choices
+ * @param targetGap end when (objective - lowerBound) / objective is not above this; 0 for a full proof
+ * @param without techniques to leave out, for experiments; normally empty
+ */
+public record SolveOptions(long timeoutNanos, int threads, long seed, double targetGap, Set<Technique> without) {
+    /** Parts of the solver that can be left out to see what each is worth. */
+    public enum Technique {
+        /** Drop values that another value beats for every choice of the neighbours. */
+        DOMINANCE,
+        /** Join nodes whose strategies determine each other. */
+        MERGE,
+        /** Tighten the bound with exact elimination of low-width pieces. */
+        PIECES,
+        /** Search all of a neighbourhood, beyond the choice that the prices suggest. */
+        ENUMERATION,
+        /** Improve by neighbourhoods at all. */
+        NEIGHBOURHOODS
+    }
+
+    /** Checks the values. */
+    public SolveOptions {
+        if (timeoutNanos <= 0) {
+            throw new SolverInputException("The timeout (" + timeoutNanos
+                    + " ns) of the solve options must be above 0.\nMaybe give at least one second.");
+        }
+        if (threads < 1) {
+            throw new SolverInputException("The thread count (" + threads
+                    + ") of the solve options must be at least 1.\nMaybe give the number of cores.");
+        }
+        if (!(targetGap >= 0 && targetGap < 1)) {
+            throw new SolverInputException("The target gap (" + targetGap
+                    + ") of the solve options must be at least 0 and below 1.\nMaybe give 0.01 for one percent.");
+        }
+        without = Set.copyOf(without);
+    }
+
+    /** Returns options with this timeout, two threads, seed 1 and a full proof as the target. */
+    public static SolveOptions ofSeconds(double seconds) {
+        return new SolveOptions((long) (seconds * 1e9), 2, 1, 0, Set.of());
+    }
+
+    /** Returns the same options with other threads. */
+    public SolveOptions withThreads(int newThreads) {
+        return new SolveOptions(timeoutNanos, newThreads, seed, targetGap, without);
+    }
+
+    /** Returns the same options with another seed. */
+    public SolveOptions withSeed(long newSeed) {
+        return new SolveOptions(timeoutNanos, threads, newSeed, targetGap, without);
+    }
+
+    /** Returns the same options with another target gap, such as 0.01 for one percent. */
+    public SolveOptions withTargetGap(double newTargetGap) {
+        return new SolveOptions(timeoutNanos, threads, seed, newTargetGap, without);
+    }
+
+    /** Returns the same options without some techniques. */
+    public SolveOptions leavingOut(Set<Technique> techniques) {
+        return new SolveOptions(timeoutNanos, threads, seed, targetGap, techniques);
+    }
+}

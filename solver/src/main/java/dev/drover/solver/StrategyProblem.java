@@ -1,0 +1,277 @@
+package dev.drover.solver;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Choose one strategy for each node so that the sum of all node and edge costs is minimal and at no time the usages of
+ * the nodes that are alive then sum to more than a limit.
+ *
+ * <pre>
+ *   minimize    sum_i  cost_i(x_i)  +  sum_(i,j)  edgeCost_ij(x_i, x_j)
+ *   subject to  sum over i with start_i &lt;= t &lt; end_i of  usage_i(x_i)  &lt;= usageLimit     for each time t
+ * </pre>
+ *
+ * <p>This is the problem of the ASPLOS/EuroSys 2025 contest on intra-operator parallelism. Costs, usages and times are
+ * integers of any unit (the callers say which); a cost of {@link #FORBIDDEN} or more forbids the choice. Several edges may
+ * join the same two nodes, their costs add up. Equal cost matrices are stored once. Immutable.
+ */
+public final class StrategyProblem {
+    /** The least cost that forbids a choice: 10^18. */
+    public static final long FORBIDDEN = 1_000_000_000_000_000_000L;
+
+    /** The usage limit of a problem without one. */
+    public static final long UNLIMITED = Long.MAX_VALUE;
+
+    private final String name;
+    private final long usageLimit;
+    private final long[] starts;
+    private final long[] ends;
+    private final long[][] costs;
+    private final long[][] usages;
+    private final int[] edgeFrom;
+    private final int[] edgeTo;
+    private final long[][] edgeCosts;
+
+    private StrategyProblem(Builder builder) {
+        name = builder.name;
+        usageLimit = builder.usageLimit;
+        int n = builder.costs.size();
+        starts = new long[n];
+        ends = new long[n];
+        for (int i = 0; i < n; i++) {
+            starts[i] = builder.intervals.get(i)[0];
+            ends[i] = builder.intervals.get(i)[1];
+        }
+        costs = builder.costs.toArray(new long[0][]);
+        usages = builder.usages.toArray(new long[0][]);
+        int m = builder.edgeCosts.size();
+        edgeFrom = new int[m];
+        edgeTo = new int[m];
+        for (int e = 0; e < m; e++) {
+            edgeFrom[e] = builder.edgeEnds.get(e)[0];
+            edgeTo[e] = builder.edgeEnds.get(e)[1];
+        }
+        edgeCosts = builder.edgeCosts.toArray(new long[0][]);
+    }
+
+    /**
+     * Starts a problem.
+     *
+     * @param name printed in messages only
+     * @return an empty builder without a usage limit
+     */
+    public static Builder builder(String name) {
+        return new Builder(name);
+    }
+
+    /** Returns the name, for messages only. */
+    public String name() {
+        return name;
+    }
+
+    /** Returns the greatest sum of usages allowed at any time, {@link #UNLIMITED} if there is none. */
+    public long usageLimit() {
+        return usageLimit;
+    }
+
+    /** Returns the number of nodes. */
+    public int nodeCount() {
+        return costs.length;
+    }
+
+    /** Returns the number of edges, parallel ones counted one by one. */
+    public int edgeCount() {
+        return edgeFrom.length;
+    }
+
+    /** Returns the number of strategies of a node, at least 1. */
+    public int strategyCount(int node) {
+        return costs[node].length;
+    }
+
+    /** Returns the cost of a strategy; {@link #FORBIDDEN} or more forbids it. */
+    public long cost(int node, int strategy) {
+        return costs[node][strategy];
+    }
+
+    /** Returns what a strategy adds to the usage while the node is alive. */
+    public long usage(int node, int strategy) {
+        return usages[node][strategy];
+    }
+
+    /** Returns the first time at which the node is alive. */
+    public long intervalStart(int node) {
+        return starts[node];
+    }
+
+    /** Returns the first time at which the node is no longer alive; not above the start: never alive. */
+    public long intervalEnd(int node) {
+        return ends[node];
+    }
+
+    /** Returns the first node of an edge, whose strategies are the rows of the matrix. */
+    public int edgeFrom(int edge) {
+        return edgeFrom[edge];
+    }
+
+    /** Returns the second node of an edge, whose strategies are the columns of the matrix. */
+    public int edgeTo(int edge) {
+        return edgeTo[edge];
+    }
+
+    /** Returns the cost of an edge for a pair of strategies; {@link #FORBIDDEN} or more forbids the pair. */
+    public long edgeCost(int edge, int fromStrategy, int toStrategy) {
+        return edgeCosts[edge][fromStrategy * costs[edgeTo[edge]].length + toStrategy];
+    }
+
+    /** Returns the row-major matrix itself, shared by equal edges; callers must not write. */
+    long[] edgeMatrix(int edge) {
+        return edgeCosts[edge];
+    }
+
+    /** Collects nodes and edges; every argument is checked when it comes. Not for several threads. */
+    public static final class Builder {
+        private final String name;
+        private final List<long[]> intervals = new ArrayList<>();
+        private final List<long[]> costs = new ArrayList<>();
+        private final List<long[]> usages = new ArrayList<>();
+        private final List<int[]> edgeEnds = new ArrayList<>();
+        private final List<long[]> edgeCosts = new ArrayList<>();
+        private final Map<Row, long[]> interned = new HashMap<>();
+        private long usageLimit = UNLIMITED;
+
+        private Builder(String name) {
+            this.name = name;
+        }
+
+        /**
+         * Sets the limit of the usage at any time.
+         *
+         * @param limit in the unit of the usages, not negative
+         * @return this
+         */
+        public Builder usageLimit(long limit) {
+            if (limit < 0) {
+                throw new SolverInputException("The usage limit (" + limit + ") of problem (" + name
+                        + ") must not be negative.\nMaybe leave it out for a problem without limit.");
+            }
+            usageLimit = limit;
+            return this;
+        }
+
+        /**
+         * Adds a node.
+         *
+         * @param start first time at which it is alive
+         * @param end first time at which it is no longer alive
+         * @param strategyCosts one cost per strategy, not negative
+         * @param strategyUsages one usage per strategy, not negative
+         * @return the node's number, from 0
+         */
+        public int node(long start, long end, long[] strategyCosts, long[] strategyUsages) {
+            int id = costs.size();
+            if (strategyCosts.length == 0) {
+                throw new SolverInputException("The strategy count (0) of node (" + id
+                        + ") must be at least 1.\nMaybe the node has to be left out.");
+            }
+            if (strategyUsages.length != strategyCosts.length) {
+                throw new SolverInputException("The usage count (" + strategyUsages.length + ") of node (" + id
+                        + ") must equal its cost count (" + strategyCosts.length
+                        + ").\nMaybe a strategy's usage is missing.");
+            }
+            requireNotNegative("cost", strategyCosts, "node", id);
+            requireNotNegative("usage", strategyUsages, "node", id);
+            intervals.add(new long[] {start, end});
+            costs.add(intern(strategyCosts));
+            usages.add(intern(strategyUsages));
+            return id;
+        }
+
+        /**
+         * Adds an edge; edges between the same two nodes add up.
+         *
+         * @param from node of the rows
+         * @param to node of the columns, another one
+         * @param matrix row-major costs, strategies of {@code from} times strategies of {@code to}, not negative
+         * @return the edge's number, from 0
+         */
+        public int edge(int from, int to, long[] matrix) {
+            int id = edgeEnds.size();
+            for (int node : new int[] {from, to}) {
+                if (node < 0 || node >= costs.size()) {
+                    throw new SolverInputException("The node (" + node + ") of edge (" + id
+                            + ") must be at least 0 and below the node count (" + costs.size()
+                            + ").\nMaybe add the nodes before the edges.");
+                }
+            }
+            if (from == to) {
+                throw new SolverInputException("The nodes (" + from + ", " + to + ") of edge (" + id
+                        + ") must be two different ones.\nMaybe add the diagonal to the node's costs.");
+            }
+            long expected = (long) costs.get(from).length * costs.get(to).length;
+            if (matrix.length != expected) {
+                throw new SolverInputException("The cost count (" + matrix.length + ") of edge (" + id + ") must be "
+                        + costs.get(from).length + " x " + costs.get(to).length + " = " + expected
+                        + ", the strategies of its nodes (" + from + ", " + to
+                        + ").\nMaybe the nodes are in the wrong order.");
+            }
+            requireNotNegative("cost", matrix, "edge", id);
+            edgeEnds.add(new int[] {from, to});
+            edgeCosts.add(intern(matrix));
+            return id;
+        }
+
+        /** Returns the number of nodes so far. */
+        public int nodeCount() {
+            return costs.size();
+        }
+
+        /** Returns the problem; the builder can go on and build another. */
+        public StrategyProblem build() {
+            return new StrategyProblem(this);
+        }
+
+        private long[] intern(long[] row) {
+            long[] found = interned.get(new Row(row));
+            if (found == null) {
+                found = row.clone();
+                interned.put(new Row(found), found);
+            }
+            return found;
+        }
+
+        private static void requireNotNegative(String what, long[] row, String thing, int id) {
+            for (long value : row) {
+                if (value < 0) {
+                    throw new SolverInputException("The " + what + " (" + value + ") of " + thing + " (" + id
+                            + ") must not be negative.\nMaybe add a constant to all costs of the " + thing + ".");
+                }
+            }
+        }
+    }
+
+    /** An array as a key of a map. */
+    static final class Row {
+        private final long[] values;
+        private final int hash;
+
+        Row(long[] values) {
+            this.values = values;
+            this.hash = Arrays.hashCode(values);
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Row row && hash == row.hash && Arrays.equals(values, row.values);
+        }
+
+        @Override
+        public int hashCode() {
+            return hash;
+        }
+    }
+}

@@ -1,0 +1,90 @@
+package dev.drover.solver;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+
+/** Small random problems and their best choice by brute force. */
+final class RandomProblems {
+    private RandomProblems() {}
+
+    /** Returns the first seed of a test: {@code -Dseed=N} reruns one. */
+    static long firstSeed() {
+        return Long.getLong("seed", 1);
+    }
+
+    /** Returns how many seeds to run. */
+    static int seeds(int normally) {
+        return System.getProperty("seed") == null ? normally : 1;
+    }
+
+    /** Up to 8 nodes of 4 strategies, with forbidden pairs, bijections, parallel edges and a limit that often binds. */
+    static StrategyProblem problem(long seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        StrategyProblem.Builder builder = StrategyProblem.builder("random-" + seed);
+        int nodes = random.nextInt(1, 9);
+        int[] width = new int[nodes];
+        long range = random.nextInt(4) == 0 ? 4 : 1000;
+        for (int i = 0; i < nodes; i++) {
+            width[i] = random.nextInt(3) == 0 ? 3 : random.nextInt(1, 5);
+            long[] costs = new long[width[i]];
+            long[] usages = new long[width[i]];
+            for (int k = 0; k < width[i]; k++) {
+                costs[k] = random.nextInt(12) == 0 ? StrategyProblem.FORBIDDEN : random.nextLong(range);
+                usages[k] = random.nextLong(10);
+            }
+            long start = random.nextLong(10);
+            builder.node(start, start + random.nextLong(6), costs, usages);
+        }
+        int edges = nodes == 1 ? 0 : random.nextInt(2 * nodes);
+        for (int e = 0; e < edges; e++) {
+            int from = random.nextInt(nodes);
+            int to = (from + 1 + random.nextInt(nodes - 1)) % nodes;
+            long[] matrix = new long[width[from] * width[to]];
+            boolean bijection = width[from] == width[to] && random.nextInt(3) == 0;
+            int shift = random.nextInt(4);
+            for (int i = 0; i < width[from]; i++) {
+                for (int j = 0; j < width[to]; j++) {
+                    boolean forbidden = bijection ? (i + shift) % width[to] != j : random.nextInt(8) == 0;
+                    matrix[i * width[to] + j] = forbidden
+                            ? StrategyProblem.FORBIDDEN + random.nextLong(1000)
+                            : random.nextInt(3) == 0 ? 0 : random.nextLong(range);
+                }
+            }
+            builder.edge(from, to, matrix);
+        }
+        if (random.nextInt(5) > 0) {
+            builder.usageLimit(random.nextLong(5, 30));
+        }
+        return builder.build();
+    }
+
+    /** Returns a best feasible choice, null if none is feasible. */
+    static @Nullable List<Integer> best(StrategyProblem problem) {
+        List<Integer> choices = new ArrayList<>();
+        for (int i = 0; i < problem.nodeCount(); i++) {
+            choices.add(0);
+        }
+        List<Integer> best = null;
+        java.math.BigInteger cost = java.math.BigInteger.ZERO;
+        while (true) {
+            Evaluator.Evaluation score = Evaluator.evaluate(problem, choices);
+            if (score.feasible() && (best == null || score.cost().compareTo(cost) < 0)) {
+                best = List.copyOf(choices);
+                cost = score.cost();
+            }
+            int i = 0;
+            while (i < choices.size()) {
+                if (choices.get(i) + 1 < problem.strategyCount(i)) {
+                    choices.set(i, choices.get(i) + 1);
+                    break;
+                }
+                choices.set(i++, 0);
+            }
+            if (i == choices.size()) {
+                return best;
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+package dev.drover.solver;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.drover.solver.Solution.Status;
+import dev.drover.solver.SolveOptions.Technique;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class StrategySolverTest {
+    private static Solution solve(StrategyProblem problem, SolveOptions options) {
+        return StrategySolver.solve(problem, options, ProgressListener.SILENT);
+    }
+
+    @Test
+    void everyRandomProblemIsSolvedToTheOptimumOfBruteForce() {
+        int infeasible = 0;
+        for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(200); i++, seed++) {
+            StrategyProblem problem = RandomProblems.problem(seed);
+            List<Integer> best = RandomProblems.best(problem);
+            Solution solution = solve(problem, SolveOptions.ofSeconds(5));
+            String rerun = "rerun with -Dseed=" + seed + ": " + solution.explanation();
+            if (best == null) {
+                infeasible++;
+                assertThat(solution.status()).as(rerun).isEqualTo(Status.INFEASIBLE);
+                assertThat(solution.explanation()).as(rerun).isNotEmpty();
+            } else {
+                assertThat(solution.status()).as(rerun).isEqualTo(Status.OPTIMAL);
+                assertThat(solution.objective())
+                        .as(rerun)
+                        .isEqualTo(Evaluator.evaluate(problem, best).cost().longValue());
+                assertThat(solution.lowerBound()).as(rerun).isEqualTo(solution.objective());
+                assertThat(Evaluator.evaluate(problem, solution.choices()).feasible())
+                        .as(rerun)
+                        .isTrue();
+            }
+        }
+        System.out.println("random problems from seed " + RandomProblems.firstSeed() + ", infeasible: " + infeasible);
+    }
+
+    @Test
+    void withoutReductionsTheOptimumIsTheSame() {
+        for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(60); i++, seed++) {
+            StrategyProblem problem = RandomProblems.problem(seed);
+            Solution reduced = solve(problem, SolveOptions.ofSeconds(5));
+            for (Set<Technique> without : List.of(
+                    Set.of(Technique.DOMINANCE),
+                    Set.of(Technique.MERGE),
+                    Set.of(Technique.DOMINANCE, Technique.MERGE))) {
+                Solution other = solve(problem, SolveOptions.ofSeconds(5).leavingOut(without));
+                assertThat(other.status())
+                        .as("seed %d without %s", seed, without)
+                        .isEqualTo(reduced.status());
+                assertThat(other.objective())
+                        .as("seed %d without %s", seed, without)
+                        .isEqualTo(reduced.objective());
+            }
+        }
+    }
+
+    @Test
+    void sameInputSameAnswer() {
+        for (long seed = 1; seed <= 20; seed++) {
+            StrategyProblem problem = RandomProblems.problem(seed);
+            Solution first = solve(problem, SolveOptions.ofSeconds(5).withSeed(7));
+            Solution second = solve(problem, SolveOptions.ofSeconds(5).withSeed(7));
+            assertThat(second.choices()).isEqualTo(first.choices());
+        }
+    }
+
+    @Test
+    void aProblemWithoutNodesCostsNothing() {
+        Solution solution = solve(StrategyProblem.builder("empty").build(), SolveOptions.ofSeconds(1));
+        assertThat(solution.status()).isEqualTo(Status.OPTIMAL);
+        assertThat(solution.objective()).isZero();
+        assertThat(solution.gap()).isZero();
+    }
+
+    @Test
+    void aLimitThatNothingKeepsIsExplainedWithTimeAndExcess() {
+        StrategyProblem.Builder builder = StrategyProblem.builder("tight");
+        builder.node(0, 10, new long[] {1, 2}, new long[] {6, 7});
+        builder.node(5, 15, new long[] {1, 2}, new long[] {8, 6});
+        Solution solution = solve(builder.usageLimit(10).build(), SolveOptions.ofSeconds(1));
+        assertThat(solution.status()).isEqualTo(Status.INFEASIBLE);
+        assertThat(solution.explanation())
+                .isEqualTo("At time 5 the least usage of the nodes alive is above the usage limit 10 by 2.");
+        assertThat(solution.choices()).isEmpty();
+    }
+
+    @Test
+    void aLimitThatOnlyForbiddenPairsCouldKeepIsInfeasible() {
+        StrategyProblem.Builder builder = StrategyProblem.builder("pairs");
+        int a = builder.node(0, 10, new long[] {0, 0}, new long[] {5, 9});
+        int b = builder.node(0, 10, new long[] {0, 0}, new long[] {5, 9});
+        long no = StrategyProblem.FORBIDDEN;
+        builder.edge(a, b, new long[] {no, 0, 0, 0});
+        Solution solution = solve(builder.usageLimit(10).build(), SolveOptions.ofSeconds(2));
+        assertThat(solution.status()).isEqualTo(Status.INFEASIBLE);
+        assertThat(solution.explanation()).startsWith("Every choice without forbidden pairs is above the usage limit");
+    }
+
+    @Test
+    void anEdgeThatForbidsAllPairsIsNamed() {
+        StrategyProblem.Builder builder = StrategyProblem.builder("edge");
+        int a = builder.node(0, 1, new long[] {0, 0}, new long[] {0, 0});
+        int b = builder.node(0, 1, new long[] {0}, new long[] {0});
+        builder.edge(a, b, new long[] {StrategyProblem.FORBIDDEN, Long.MAX_VALUE});
+        Solution solution = solve(builder.build(), SolveOptions.ofSeconds(1));
+        assertThat(solution.status()).isEqualTo(Status.INFEASIBLE);
+        assertThat(solution.explanation()).startsWith("Edge 0 between nodes 0 and 1 forbids every pair");
+    }
+
+    @Test
+    void sumsBeyond64BitsAreScoredExactly() {
+        StrategyProblem.Builder builder = StrategyProblem.builder("wide");
+        for (int i = 0; i < 20; i++) {
+            builder.node(0, 1, new long[] {StrategyProblem.FORBIDDEN - 1}, new long[] {Long.MAX_VALUE / 2});
+        }
+        StrategyProblem problem = builder.build();
+        Solution solution = solve(problem, SolveOptions.ofSeconds(1));
+        assertThat(solution.hasChoices()).isTrue();
+        assertThat(solution.objective()).isEqualTo(Long.MAX_VALUE);
+        assertThat(Evaluator.evaluate(problem, solution.choices()).cost()).hasToString("19999999999999999980");
+        assertThat(Evaluator.evaluate(problem, solution.choices()).peakUsage()).hasToString("92233720368547758060");
+    }
+}
