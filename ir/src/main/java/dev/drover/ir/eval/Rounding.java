@@ -30,6 +30,14 @@ public final class Rounding {
     }
 
     /**
+     * The nearest value of an IEEE float with {@code precision} significand bits, the hidden one counted, exponents up to {@code
+     * maxExponent} and from {@code 1 - maxExponent}, and infinities.
+     */
+    public static double roundTo(double value, int precision, int maxExponent) {
+        return roundTo(value, precision, Math.max(1 - maxExponent, Double.MIN_EXPONENT), maxExponent, false);
+    }
+
+    /**
      * @param precision significand bits with the hidden one
      * @param minExponent of the smallest normal number
      * @param maxExponent of the largest finite number

@@ -54,4 +54,41 @@ final class Check {
                     rank);
         }
     }
+
+    /** The only operand, which must be an array. */
+    static ArrayShape onlyArray(Op op, List<Shape> operands) {
+        count(op, operands, 1);
+        return array(op, operands, 0);
+    }
+
+    /** Operands that must be of one shape, as many as given. */
+    static ArrayShape sameArrays(Op op, List<Shape> operands, int count) {
+        count(op, operands, count);
+        ArrayShape first = array(op, operands, 0);
+        for (int i = 1; i < count; i++) {
+            that(
+                    array(op, operands, i).equals(first),
+                    "The shapes (%s and %s) of the operands of %s must be equal.",
+                    first,
+                    operands.get(i),
+                    op.opcode());
+        }
+        return first;
+    }
+
+    /** A start index: an integer scalar. */
+    static void startIndex(Op op, List<Shape> operands, int index) {
+        ArrayShape shape = array(op, operands, index);
+        that(
+                shape.rank() == 0 && shape.dtype().isInteger(),
+                "The operand %s (%s) of %s must be an integer scalar.",
+                index,
+                shape,
+                op.opcode());
+    }
+
+    /** Whether two shapes have the same dims, whatever their types. */
+    static boolean sameDims(ArrayShape left, ArrayShape right) {
+        return left.withDType(right.dtype()).equals(right);
+    }
 }

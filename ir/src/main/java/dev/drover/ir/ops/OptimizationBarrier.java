@@ -1,0 +1,51 @@
+package dev.drover.ir.ops;
+
+import dev.drover.ir.eval.EvalContext;
+import dev.drover.ir.eval.Value;
+import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.type.Shape;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Its operand, but no optimization may look through: recomputation is fenced with it. */
+public record OptimizationBarrier() implements Op {
+    static final OpKind KIND = new OpKind("opt-barrier", source -> new OptimizationBarrier());
+
+    @Override
+    public String opcode() {
+        return "opt-barrier";
+    }
+
+    @Override
+    public Shape inferShape(List<Shape> operands) {
+        Check.count(this, operands, 1);
+        return operands.get(0);
+    }
+
+    @Override
+    public FactorRule factors(List<Shape> operands, Shape result) {
+        return PassThrough.factors(operands, result);
+    }
+
+    @Override
+    public List<Set<Integer>> linearGroups() {
+        return List.of(Set.of(0));
+    }
+
+    @Override
+    public boolean isView() {
+        return true;
+    }
+
+    @Override
+    public Value evaluate(EvalContext context, Instruction self, List<Value> operands) {
+        return operands.get(0);
+    }
+
+    @Override
+    public List<@Nullable Instruction> vjp(
+            VjpContext context, Instruction self, List<@Nullable Instruction> cotangents) {
+        return cotangents;
+    }
+}
