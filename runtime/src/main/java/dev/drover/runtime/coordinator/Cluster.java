@@ -20,6 +20,7 @@ import dev.drover.runtime.wire.proto.Group;
 import dev.drover.runtime.wire.proto.LoadReply;
 import dev.drover.runtime.wire.proto.LoadRequest;
 import dev.drover.runtime.wire.proto.OpenRendezvousRequest;
+import dev.drover.runtime.wire.proto.PutReply;
 import dev.drover.runtime.wire.proto.Registration;
 import dev.drover.runtime.wire.proto.ShutdownRequest;
 import dev.drover.runtime.wire.proto.TensorPiece;
@@ -36,6 +37,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -217,11 +219,29 @@ public final class Cluster implements AutoCloseable {
         }
     }
 
+    /** A value for a worker. */
+    public record Put(int rank, String name, HostTensor value) {}
+
     /** Replaces a value on a worker. */
     public void put(int rank, String name, HostTensor value) {
-        for (TensorPiece piece : Wire.pieces(name, value)) {
-            one(rank, "put " + name, options.callDeadline(), stub -> stub.put(piece));
+        putAll(List.of(new Put(rank, name, value)));
+    }
+
+    /** Sends values; those for different workers at the same time, those for one in order. */
+    public void putAll(List<Put> puts) {
+        long deadlineNanos = deadline(options.callDeadline());
+        // Calls that are under way at once may overtake each other, so each waits for the one before.
+        Map<Integer, CompletableFuture<PutReply>> lastByRank = new TreeMap<>();
+        for (Put put : puts) {
+            for (TensorPiece piece : Wire.pieces(put.name(), put.value())) {
+                lastByRank.compute(put.rank(), (rank, last) -> last == null
+                        ? invoke(rank, options.callDeadline(), stub -> stub.put(piece))
+                        : last.thenCompose(done -> invoke(rank, options.callDeadline(), stub -> stub.put(piece))));
+            }
         }
+        lastByRank.forEach((rank, last) -> {
+            PutReply unused = await(last, deadlineNanos, rank, "put");
+        });
     }
 
     /** Copies a value from a worker. */
@@ -302,7 +322,7 @@ public final class Cluster implements AutoCloseable {
                     board.post(FailureBoard.Kind.CALL, rank, registry.task(rank), "no answer to " + what + " in time");
                 }
             } catch (ExecutionException e) {
-                Status status = Status.fromThrowable(e.getCause() == null ? e : e.getCause());
+                Status status = Status.fromThrowable(e);
                 String description = String.valueOf(status.getDescription());
                 if (status.getCode() == Status.Code.INVALID_ARGUMENT) {
                     throw new UserError(description);
