@@ -234,9 +234,12 @@ public final class Cluster implements AutoCloseable {
         Map<Integer, CompletableFuture<PutReply>> lastByRank = new TreeMap<>();
         for (Put put : puts) {
             for (TensorPiece piece : Wire.pieces(put.name(), put.value())) {
-                lastByRank.compute(put.rank(), (rank, last) -> last == null
-                        ? invoke(rank, options.callDeadline(), stub -> stub.put(piece))
-                        : last.thenCompose(done -> invoke(rank, options.callDeadline(), stub -> stub.put(piece))));
+                lastByRank.compute(
+                        put.rank(),
+                        (rank, last) -> last == null
+                                ? invoke(rank, options.callDeadline(), stub -> stub.put(piece))
+                                : last.thenCompose(
+                                        done -> invoke(rank, options.callDeadline(), stub -> stub.put(piece))));
             }
         }
         lastByRank.forEach((rank, last) -> {
