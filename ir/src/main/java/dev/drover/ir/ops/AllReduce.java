@@ -9,7 +9,9 @@ import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.Shape;
 import dev.drover.ir.type.TupleShape;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -101,5 +103,26 @@ public record AllReduce(Channel channel, Computation reducer, boolean start) imp
     @Override
     public boolean hasSideEffect() {
         return true;
+    }
+
+    /** Of a sum, where the loss is the sum of all devices' losses: the sum of the devices' cotangents. */
+    @Override
+    public List<@Nullable Instruction> vjp(
+            VjpContext context, Instruction self, List<@Nullable Instruction> cotangents) {
+        if (cotangents.stream().allMatch(Objects::isNull)) {
+            return Collections.nCopies(cotangents.size(), null);
+        }
+        if (reduction() != Reduction.SUM || start) {
+            throw new NoGradientException("The reducer (" + reducer.name() + ") of " + opcode() + " (" + self.name()
+                    + ") must be an add to have a gradient.");
+        }
+        List<@Nullable Instruction> out = new ArrayList<>();
+        for (Instruction cotangent : cotangents) {
+            out.add(
+                    cotangent == null
+                            ? null
+                            : context.build().builder().add(new AllReduce(channel, reducer), cotangent));
+        }
+        return out;
     }
 }

@@ -7,7 +7,9 @@ import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.Shape;
 import dev.drover.ir.type.TupleShape;
+import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Normalizes by the statistics of the batch. Operands: array, scale {@code [F]}, offset {@code [F]}; results: the normalized array, mean
@@ -55,5 +57,28 @@ public record BatchNormTraining(double epsilon, int featureIndex) implements Op 
         Literal y = loops.normalized(x, scale.doubles(), offset.doubles(), mean, variance, epsilon);
         return new Value.Tuple(
                 List.of(y, Literal.ofDoubles(scale.shape(), mean), Literal.ofDoubles(scale.shape(), variance)));
+    }
+
+    @Override
+    public List<@Nullable Instruction> vjp(
+            VjpContext context, Instruction self, List<@Nullable Instruction> cotangents) {
+        if (cotangents.get(1) != null || cotangents.get(2) != null) {
+            throw new NoGradientException("The statistics of batch-norm-training (" + self.name()
+                    + ") must not be on the way to the loss to have a gradient.");
+        }
+        Instruction dy = cotangents.get(0);
+        if (dy == null) {
+            return Arrays.asList(null, null, null);
+        }
+        OpBuilder build = context.build();
+        Instruction gradients = build.builder()
+                .add(
+                        new BatchNormGrad(epsilon, featureIndex),
+                        self.operand(0),
+                        self.operand(1),
+                        build.element(self, 1),
+                        build.element(self, 2),
+                        dy);
+        return List.of(build.element(gradients, 0), build.element(gradients, 1), build.element(gradients, 2));
     }
 }

@@ -46,6 +46,11 @@ public record CollectiveDone(String opcode) implements Op {
     }
 
     @Override
+    public boolean isView() {
+        return true;
+    }
+
+    @Override
     public boolean hasSideEffect() {
         return true;
     }

@@ -7,8 +7,10 @@ import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import dev.drover.ir.type.Shape;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Convolution (XLA's, which does not mirror the kernel): with input {@code [N, S.., C]}, kernel {@code [K.., I, F]} and result
@@ -207,5 +209,29 @@ public record Convolution(Window window, ConvDims dims, long featureGroups, long
                         operands.get(0).literal(),
                         operands.get(1).literal())
                 .run();
+    }
+
+    @Override
+    public List<@Nullable Instruction> vjp(
+            VjpContext context, Instruction self, List<@Nullable Instruction> cotangents) {
+        Instruction dz = cotangents.get(0);
+        if (dz == null) {
+            return Arrays.asList(null, null);
+        }
+        ConvolutionGradients gradients = new ConvolutionGradients(this, context.build(), self, dz);
+        return List.of(gradients.ofInput(), gradients.ofKernel());
+    }
+
+    /** A cut group factor (the first) leaves fewer groups. */
+    @Override
+    public Instruction localize(Localizer local) {
+        long parts = featureGroups * batchGroups > 1 ? local.parts(0) : 1;
+        Convolution part = new Convolution(
+                window,
+                dims,
+                featureGroups > 1 ? featureGroups / parts : 1,
+                batchGroups > 1 ? batchGroups / parts : 1,
+                dtype);
+        return local.builder().add(part, local.operands());
     }
 }

@@ -158,6 +158,11 @@ public record CustomCall(
     }
 
     @Override
+    public boolean isView() {
+        return isMark();
+    }
+
+    @Override
     public boolean hasSideEffect() {
         return !isMark() && "true".equals(attributes.get("custom_call_has_side_effect"));
     }
@@ -175,5 +180,15 @@ public record CustomCall(
                 "The target (" + target + ") of custom-call (" + self.name()
                         + ") must be one that Drover can evaluate.",
                 "Maybe lower the model without this kernel; planning works with it.");
+    }
+
+    @Override
+    public List<@Nullable Instruction> vjp(
+            VjpContext context, Instruction self, List<@Nullable Instruction> cotangents) {
+        if (!isMark()) {
+            throw new NoGradientException("The target (" + target + ") of custom-call (" + self.name()
+                    + ") must be a mark of a value to have a gradient.");
+        }
+        return cotangents;
     }
 }

@@ -8,9 +8,12 @@ import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import dev.drover.ir.type.Shape;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Tensor contraction. The result's dims are the batch dims in the order of {@code lhsBatch}, then the other dims of the left operand in
@@ -277,6 +280,93 @@ public record Dot(
         double[] out = new double[order.length];
         for (int i = 0; i < out.length; i++) {
             out[i] = literal.asDouble(order[i]);
+        }
+        return out;
+    }
+
+    @Override
+    public List<@Nullable Instruction> vjp(
+            VjpContext context, Instruction self, List<@Nullable Instruction> cotangents) {
+        Instruction dz = cotangents.get(0);
+        if (dz == null) {
+            return Arrays.asList(null, null);
+        }
+        Instruction lhs = self.operand(0);
+        Instruction rhs = self.operand(1);
+        int batch = lhsBatch.size();
+        List<Integer> left = lhsFree(lhs.array().rank());
+        List<Integer> right = rhsFree(rhs.array().rank());
+        List<Integer> batchOfZ = range(0, batch);
+        List<Integer> leftOfZ = range(batch, batch + left.size());
+        List<Integer> rightOfZ = range(batch + left.size(), batch + left.size() + right.size());
+        return List.of(
+                gradient(
+                        context.build(),
+                        dz,
+                        batchOfZ,
+                        rightOfZ,
+                        rhs,
+                        rhsBatch,
+                        right,
+                        rhsContracting,
+                        lhs,
+                        lhsBatch,
+                        left,
+                        lhsContracting),
+                gradient(
+                        context.build(),
+                        dz,
+                        batchOfZ,
+                        leftOfZ,
+                        lhs,
+                        lhsBatch,
+                        left,
+                        lhsContracting,
+                        rhs,
+                        rhsBatch,
+                        right,
+                        rhsContracting));
+    }
+
+    /**
+     * Contracts dz with the other operand over the other's free dims; what comes out, (batch, own free, contracted in the other's order),
+     * is put into the operand's own order.
+     */
+    private static Instruction gradient(
+            OpBuilder build,
+            Instruction dz,
+            List<Integer> batchOfZ,
+            List<Integer> contractedOfZ,
+            Instruction other,
+            List<Integer> otherBatch,
+            List<Integer> otherFree,
+            List<Integer> otherContracting,
+            Instruction own,
+            List<Integer> ownBatch,
+            List<Integer> ownFree,
+            List<Integer> ownContracting) {
+        DType type = dz.array().dtype();
+        Instruction factor = other.array().dtype() == type ? other : build.convert(other, type);
+        Dot product = new Dot(
+                batchOfZ, otherBatch, contractedOfZ, otherFree, own.array().dtype());
+        Instruction result = build.builder().add(product, dz, factor);
+        List<Integer> dims = concat(ownBatch, ownFree); // the own dim that each dim of the product is
+        List<Integer> sorted = new ArrayList<>(otherContracting);
+        Collections.sort(sorted);
+        for (int d : sorted) {
+            dims.add(ownContracting.get(otherContracting.indexOf(d)));
+        }
+        List<Integer> order = new ArrayList<>();
+        for (int d = 0; d < dims.size(); d++) {
+            order.add(dims.indexOf(d));
+        }
+        return build.transpose(result, order);
+    }
+
+    private static List<Integer> range(int from, int to) {
+        List<Integer> out = new ArrayList<>();
+        for (int i = from; i < to; i++) {
+            out.add(i);
         }
         return out;
     }

@@ -7,8 +7,11 @@ import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import dev.drover.ir.type.Shape;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads windows of {@code sliceSizes} from an operand at start indices, which are clamped so that each window is inside. Operands: array,
@@ -122,5 +125,54 @@ public record Gather(GatherDims dims, List<Long> sliceSizes) implements Op {
             }
         }
         return result;
+    }
+
+    /** Each window's cotangent is added where the window was read. */
+    @Override
+    public List<@Nullable Instruction> vjp(
+            VjpContext context, Instruction self, List<@Nullable Instruction> cotangents) {
+        Instruction dz = cotangents.get(0);
+        if (dz == null) {
+            return Arrays.asList(null, null);
+        }
+        ArrayShape array = self.operand(0).array();
+        IndexVectors indices = new IndexVectors(context.build(), dims, self.operand(1));
+        Instruction starts = indices.clamped(d -> 0, d -> array.dim(d) - sliceSizes.get(d));
+        Scatter scatter = new Scatter(dims.forScatter(), Reducers.computation(Reduction.SUM, array.dtype()));
+        return Arrays.asList(
+                context.build().builder().add(scatter, context.build().zeros(array), starts, dz), null);
+    }
+
+    /** Where an indexed dim is cut, this part reads the indices in its block and gives zero for the others. */
+    @Override
+    public Instruction localize(Localizer local) {
+        ArrayShape whole = local.whole().operand(0).array();
+        ArrayShape part = local.operands().get(0).array();
+        List<List<Integer>> arrayDims = local.rule().operands().get(0);
+        List<Long> sizes = new ArrayList<>();
+        for (int d = 0; d < whole.rank(); d++) {
+            sizes.add(sliceSizes.get(d) == whole.dim(d) && whole.dim(d) > 1 ? part.dim(d) : sliceSizes.get(d));
+        }
+        Gather gather = new Gather(dims, sizes);
+        List<Integer> cut = Parts.cut(local, arrayDims, Factor.Kind.REDUCTION);
+        if (cut.isEmpty()) {
+            return local.builder().add(gather, local.operands());
+        }
+        OpBuilder build = new OpBuilder(local.builder());
+        IndexVectors indices = new IndexVectors(build, dims, local.operands().get(1));
+        Instruction starts = indices.clamped(
+                d -> isCut(cut, arrayDims, d) ? 0 : Long.MIN_VALUE,
+                d -> isCut(cut, arrayDims, d) ? whole.dim(d) - 1 : Long.MAX_VALUE);
+        starts = indices.relative(local, starts, arrayDims, cut, part);
+        Instruction inside = indices.inside(starts, d -> isCut(cut, arrayDims, d) ? part.dim(d) : Long.MAX_VALUE);
+        Instruction read = local.builder().add(gather, local.operands().get(0), starts);
+        int[] indexDims = dims.resultIndexDims(read.array().rank()).stream()
+                .mapToInt(Integer::intValue)
+                .toArray();
+        return build.select(build.broadcast(inside, read.array().dims(), indexDims), read, build.zerosLike(read));
+    }
+
+    static boolean isCut(List<Integer> cut, List<List<Integer>> dims, int dim) {
+        return dims.get(dim).stream().anyMatch(cut::contains);
     }
 }

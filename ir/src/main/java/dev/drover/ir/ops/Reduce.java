@@ -9,6 +9,8 @@ import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.Shape;
 import dev.drover.ir.type.TupleShape;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -155,5 +157,53 @@ public record Reduce(List<Integer> dimensions, Computation reducer) implements O
         Walk walk = new Walk(in.dims(), in.strides(), outStrides);
         folds.run(results, arrays, walk);
         return Folds.together(results);
+    }
+
+    /**
+     * Sum: the cotangent along the reduced dims. Maximum and minimum: shared equally among the elements that are equal to the result, as
+     * in JAX. The initial value of a sum gets the sum of the cotangent; others must be constants.
+     */
+    @Override
+    public List<@Nullable Instruction> vjp(
+            VjpContext context, Instruction self, List<@Nullable Instruction> cotangents) {
+        if (cotangents.stream().allMatch(java.util.Objects::isNull)) {
+            return Collections.nCopies(self.operands().size(), null);
+        }
+        Instruction dz = cotangents.get(0);
+        Reduction reduction = self.operands().size() == 2 ? reduction() : null;
+        if (reduction == null || dz == null) {
+            throw new NoGradientException("The reducer (" + reducer.name() + ") of reduce (" + self.name()
+                    + ") must be an add, a minimum or a maximum of one operand to have a gradient.");
+        }
+        OpBuilder build = context.build();
+        Instruction x = self.operand(0);
+        boolean constant = self.operand(1).op() instanceof Constant;
+        if (reduction == Reduction.SUM) {
+            Instruction dx = build.broadcastAlong(dz, x.array(), dimensions);
+            return Arrays.asList(dx, constant ? null : build.sumAll(dz));
+        }
+        if (!constant || (reduction != Reduction.MAX && reduction != Reduction.MIN)) {
+            throw new NoGradientException("The reduction (" + reduction + ") of reduce (" + self.name()
+                    + ") must be a sum, or a minimum or maximum with a constant initial value, to have a gradient.");
+        }
+        Instruction chosen = build.convert(
+                build.equal(x, build.broadcastAlong(self, x.array(), dimensions)),
+                x.array().dtype());
+        Instruction count = build.sum(chosen, dimensions);
+        Instruction share = build.broadcastAlong(build.div(dz, count), x.array(), dimensions);
+        return Arrays.asList(build.mul(chosen, share), null);
+    }
+
+    /** Of a cut sum or product, only part 0 counts the initial value. */
+    @Override
+    public Instruction localize(Localizer local) {
+        List<Instruction> operands = new ArrayList<>(local.operands());
+        List<List<Integer>> dims = local.rule().operands().get(0);
+        List<Integer> cut = Parts.cut(local, dims, Factor.Kind.REDUCTION);
+        int n = operands.size() / 2;
+        for (int i = n; i < 2 * n; i++) {
+            operands.set(i, Parts.once(local, cut, operands.get(i), reduction()));
+        }
+        return local.builder().add(this, operands);
     }
 }

@@ -4,12 +4,18 @@ import dev.drover.ir.eval.EvalContext;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.eval.Value;
 import dev.drover.ir.graph.Computation;
+import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.type.ArrayShape;
+import dev.drover.ir.type.DType;
 import dev.drover.ir.type.Shape;
 import dev.drover.ir.type.TupleShape;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -166,5 +172,51 @@ public record ReduceWindow(Window window, Computation reducer) implements Op {
         }
         folds.finish(results);
         return Folds.together(results);
+    }
+
+    /** Sum: a window sum of the cotangent, strides and base dilations swapped. Maximum and minimum: {@link SelectAndScatter}. */
+    @Override
+    public List<@Nullable Instruction> vjp(
+            VjpContext context, Instruction self, List<@Nullable Instruction> cotangents) {
+        if (cotangents.stream().allMatch(Objects::isNull)) {
+            return Collections.nCopies(self.operands().size(), null);
+        }
+        Instruction dz = cotangents.get(0);
+        Reduction reduction = self.operands().size() == 2 ? reduction() : null;
+        boolean constant = self.operand(1).op() instanceof Constant;
+        OpBuilder build = context.build();
+        if (dz != null && reduction == Reduction.SUM && constant) {
+            DType dtype = dz.array().dtype();
+            ReduceWindow gradient = new ReduceWindow(transposed(self.operand(0).array(), dz.array()), reducer);
+            return Arrays.asList(build.builder().add(gradient, dz, build.constant(dtype, 0)), null);
+        }
+        boolean plain = window.dims().stream().allMatch(d -> d.baseDilation() == 1 && d.windowDilation() == 1);
+        if (dz == null || !plain || !constant || (reduction != Reduction.MAX && reduction != Reduction.MIN)) {
+            throw new NoGradientException("The reducer (" + reducer.name() + ") of reduce-window (" + self.name()
+                    + ") must be an add, or without dilations a minimum or maximum, of one operand and a constant initial value"
+                    + " to have a gradient.");
+        }
+        DType dtype = dz.array().dtype();
+        Compare.Direction keep = reduction == Reduction.MAX ? Compare.Direction.GE : Compare.Direction.LE;
+        SelectAndScatter gradient =
+                new SelectAndScatter(window, comparison(keep, dtype), Reducers.computation(Reduction.SUM, dtype));
+        return Arrays.asList(build.builder().add(gradient, self.operand(0), dz, build.constant(dtype, 0)), null);
+    }
+
+    private static Computation comparison(Compare.Direction direction, DType dtype) {
+        ComputationBuilder builder =
+                new ComputationBuilder(direction.name().toLowerCase(Locale.ROOT) + "_" + dtype.hloName());
+        Instruction x = builder.parameter("x", ArrayShape.scalar(dtype));
+        Instruction y = builder.parameter("y", ArrayShape.scalar(dtype));
+        return builder.build(builder.add(new Compare(direction), x, y));
+    }
+
+    /** The window over the outputs by which the inputs read them. */
+    private Window transposed(ArrayShape in, ArrayShape out) {
+        List<Window.Dim> dims = new ArrayList<>();
+        for (int d = 0; d < window.rank(); d++) {
+            dims.add(window.dim(d).transposed(in.dim(d), out.dim(d)));
+        }
+        return new Window(dims);
     }
 }

@@ -53,7 +53,7 @@ public record RngBitGenerator(String algorithm, ArrayShape bits) implements Op {
 
     /**
      * As XLA's expansions: Threefry2x32-20 and Philox4x32-10. {@code rng_default} is Philox, as on XLA's CPU (its other backends
-     * choose for themselves).
+     * choose for themselves). A Philox state of two words stands for the 128-bit counter whose high word is the key.
      */
     @Override
     public Value evaluate(EvalContext context, Instruction self, List<Value> operands) {
@@ -66,7 +66,7 @@ public record RngBitGenerator(String algorithm, ArrayShape bits) implements Op {
             next[1] += CounterRandom.threefryCounts(bits);
         } else {
             long n = (bits.elements() * (bits.dtype().bits() == 64 ? 2 : 1) + 3) / 4;
-            out = CounterRandom.philox(s[0], s[1], s.length > 2 ? s[2] : 0, bits);
+            out = CounterRandom.philox(s[0], s[1], s.length > 2 ? s[2] : s[0], bits);
             next[1] += n;
             if (s.length > 2 && Long.compareUnsigned(next[1], n) < 0) {
                 next[2]++;

@@ -9,8 +9,10 @@ import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.Shape;
 import dev.drover.ir.type.TupleShape;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -203,5 +205,62 @@ public record Scatter(ScatterDims dims, Computation combiner) implements Op {
             }
         }
         return true;
+    }
+
+    /**
+     * Of an add: the array's cotangent is the result's; the updates' is read back at the indices, zero where updates were dropped. For that, the
+     * cotangent is padded with zeros by the size of a window, so that each window outside reads zeros.
+     */
+    @Override
+    public List<@Nullable Instruction> vjp(
+            VjpContext context, Instruction self, List<@Nullable Instruction> cotangents) {
+        if (cotangents.stream().allMatch(Objects::isNull)) {
+            return Collections.nCopies(self.operands().size(), null);
+        }
+        Instruction dz = cotangents.get(0);
+        if (self.operands().size() != 3 || reduction() != Reduction.SUM || dz == null) {
+            throw new NoGradientException("The combiner (" + combiner.name() + ") of scatter (" + self.name()
+                    + ") must be an add to one array to have a gradient.");
+        }
+        OpBuilder build = context.build();
+        ArrayShape array = dz.array();
+        List<Long> sizes = windowSizes(array, self.operand(2).array());
+        long[] margins = new long[array.rank()];
+        for (int d : dims.scatterDimsToOperandDims()) {
+            margins[d] = sizes.get(d);
+        }
+        IndexVectors indices = new IndexVectors(build, dims.asGather(), self.operand(1));
+        Instruction starts = indices.clamped(d -> -margins[d], array::dim);
+        starts = indices.plus(starts, d -> margins[d]);
+        Instruction padded = build.pad(dz, 0, margins, margins);
+        return Arrays.asList(dz, null, build.builder().add(new Gather(dims.asGather(), sizes), padded, starts));
+    }
+
+    /**
+     * Where an indexed dim is cut, indices count from the part's block: updates for others fall outside. Where index dims are cut, only
+     * part 0 holds the array.
+     */
+    @Override
+    public Instruction localize(Localizer local) {
+        List<Instruction> operands = new ArrayList<>(local.operands());
+        int n = operands.size() / 2;
+        ArrayShape whole = local.whole().operand(0).array();
+        ArrayShape part = operands.get(0).array();
+        List<List<Integer>> arrayDims = local.rule().operands().get(0);
+        List<Long> sizes = windowSizes(whole, local.whole().operand(n + 1).array());
+        List<Integer> cut = new ArrayList<>();
+        for (int d : dims.scatterDimsToOperandDims()) {
+            if (sizes.get(d) < whole.dim(d) && part.dim(d) < whole.dim(d)) {
+                cut.addAll(arrayDims.get(d));
+            }
+        }
+        if (!cut.isEmpty()) {
+            OpBuilder build = new OpBuilder(local.builder());
+            IndexVectors indices = new IndexVectors(build, dims.asGather(), operands.get(n));
+            operands.set(n, indices.relative(local, operands.get(n), arrayDims, cut, part));
+        }
+        List<Integer> sums = Parts.cut(local, local.rule().operands().get(n), Factor.Kind.REDUCTION);
+        operands.set(0, Parts.once(local, sums, operands.get(0), reduction()));
+        return local.builder().add(this, operands);
     }
 }

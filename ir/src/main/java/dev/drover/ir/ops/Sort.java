@@ -4,12 +4,17 @@ import dev.drover.ir.eval.EvalContext;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.eval.Value;
 import dev.drover.ir.graph.Computation;
+import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.type.ArrayShape;
+import dev.drover.ir.type.DType;
 import dev.drover.ir.type.Shape;
 import dev.drover.ir.type.TupleShape;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Sorts n arrays of the same dims together along a dim. The comparator takes two elements of each array, {@code (x0, y0, x1, y1, ..)}, and
@@ -130,5 +135,58 @@ public record Sort(int dimension, boolean isStable, Computation comparator) impl
             arguments.add(Folds.scalar(array, y));
         }
         return context.call(comparator, arguments).literal().asLong(0) != 0;
+    }
+
+    /** Sorts the positions along, then sorts the cotangents by them: back to where the elements were. */
+    @Override
+    public List<@Nullable Instruction> vjp(
+            VjpContext context, Instruction self, List<@Nullable Instruction> cotangents) {
+        if (cotangents.stream().allMatch(Objects::isNull)) {
+            return Collections.nCopies(cotangents.size(), null);
+        }
+        OpBuilder build = context.build();
+        ArrayShape positions = self.operand(0).array().withDType(DType.S32);
+        List<Instruction> withPositions = new ArrayList<>(self.operands());
+        withPositions.add(build.iota(positions, dimension));
+        Instruction sorted = build.builder().add(new Sort(dimension, true, ignoringLast()), withPositions);
+        List<Instruction> back = new ArrayList<>();
+        back.add(build.element(sorted, withPositions.size() - 1));
+        List<DType> types = new ArrayList<>(List.of(DType.S32));
+        for (Instruction cotangent : cotangents) {
+            if (cotangent != null) {
+                back.add(cotangent);
+                types.add(cotangent.array().dtype());
+            }
+        }
+        Instruction unsorted = build.builder().add(new Sort(dimension, true, byFirst(types)), back);
+        List<@Nullable Instruction> out = new ArrayList<>();
+        int at = 1;
+        for (Instruction cotangent : cotangents) {
+            out.add(cotangent == null ? null : build.element(unsorted, at++));
+        }
+        return out;
+    }
+
+    /** The comparator with another pair of parameters that it does not read. */
+    private Computation ignoringLast() {
+        ComputationBuilder builder = new ComputationBuilder(comparator.name() + "_with_position");
+        List<Instruction> arguments = new ArrayList<>();
+        for (Instruction parameter : comparator.parameters()) {
+            arguments.add(builder.parameter(parameter.name(), parameter.shape()));
+        }
+        builder.parameter("i", ArrayShape.scalar(DType.S32));
+        builder.parameter("j", ArrayShape.scalar(DType.S32));
+        return builder.build(builder.add(new Call(comparator), arguments));
+    }
+
+    /** Ascending by the first array. */
+    private static Computation byFirst(List<DType> types) {
+        ComputationBuilder builder = new ComputationBuilder("by_position");
+        List<Instruction> parameters = new ArrayList<>();
+        for (DType type : types) {
+            parameters.add(builder.parameter("x", ArrayShape.scalar(type)));
+            parameters.add(builder.parameter("y", ArrayShape.scalar(type)));
+        }
+        return builder.build(builder.add(new Compare(Compare.Direction.LT), parameters.get(0), parameters.get(1)));
     }
 }

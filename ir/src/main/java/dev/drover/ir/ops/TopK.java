@@ -10,8 +10,10 @@ import dev.drover.ir.type.Shape;
 import dev.drover.ir.type.TupleShape;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The {@code k} largest (or smallest) elements along the last dim, in order, and their indexes: {@code [.., n] -> ([.., k], s32[..,
@@ -89,5 +91,25 @@ public record TopK(int k, boolean largest) implements Op {
             }
         }
         return new Value.Tuple(List.of(values, indexes));
+    }
+
+    /** The values' cotangent goes back to where they were. */
+    @Override
+    public List<@Nullable Instruction> vjp(
+            VjpContext context, Instruction self, List<@Nullable Instruction> cotangents) {
+        Instruction dz = cotangents.get(0);
+        if (dz == null) {
+            return Collections.singletonList(null);
+        }
+        OpBuilder build = context.build();
+        ArrayShape array = self.operand(0).array();
+        int last = array.rank() - 1;
+        List<Integer> batch = new ArrayList<>();
+        for (int d = 0; d < last; d++) {
+            batch.add(d);
+        }
+        ScatterDims dims = new ScatterDims(List.of(), List.of(last), List.of(last), batch, batch, last + 1);
+        Scatter scatter = new Scatter(dims, Reducers.computation(Reduction.SUM, array.dtype()));
+        return List.of(build.builder().add(scatter, build.zeros(array), build.element(self, 1), dz));
     }
 }

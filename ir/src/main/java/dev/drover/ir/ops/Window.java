@@ -73,6 +73,39 @@ public record Window(List<Dim> dims) {
             return element < inputs ? element : -1;
         }
 
+        /**
+         * The window over the outputs by which an input element meets the outputs that read it, its elements in reverse: stride and base
+         * dilation change places.
+         */
+        Dim transposed(long inputs, long outputs) {
+            long extent = (size - 1) * windowDilation + 1;
+            long dilatedInputs = inputs == 0 ? 0 : (inputs - 1) * baseDilation + 1;
+            long dilatedOutputs = outputs == 0 ? 0 : (outputs - 1) * stride + 1;
+            long low = extent - padLow - 1;
+            long high = dilatedInputs + extent - 1 - dilatedOutputs - low;
+            return new Dim(
+                    size, /* stride= */ baseDilation, low, high, /* baseDilation= */ stride, windowDilation, false);
+        }
+
+        /**
+         * The window by which a kernel element meets the pairs of input and output that it joins: the outputs are the window, stride and
+         * window dilation change places.
+         */
+        Dim transposedForKernel(long inputs, long outputs) {
+            long extent = (size - 1) * windowDilation + 1;
+            long dilatedInputs = inputs == 0 ? 0 : (inputs - 1) * baseDilation + 1;
+            long dilatedOutputs = outputs == 0 ? 0 : (outputs - 1) * stride + 1;
+            long high = dilatedOutputs + extent - 1 - dilatedInputs - padLow;
+            return new Dim(
+                    outputs,
+                    /* stride= */ windowDilation,
+                    padLow,
+                    high,
+                    baseDilation,
+                    /* windowDilation= */ stride,
+                    false);
+        }
+
         /** How many (output, tap) pairs see a real element: the work along this dim. */
         public long realTaps(long inputs) {
             long outputs = outputs(inputs);
