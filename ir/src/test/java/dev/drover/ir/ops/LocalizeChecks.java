@@ -323,7 +323,8 @@ final class LocalizeChecks {
             arguments.add(value);
             locals.add(builder.parameter("operand" + i, shapeOf(value)));
         }
-        Instruction result = whole.op().localize(new Part(builder, locals, whole, rule, parts, part));
+        Instruction result =
+                whole.op().localize(new Part(builder, locals, whole, rule, Dims.list(parts), Dims.list(part)));
         Shape got = result.shape();
         for (int r = 0; r < rule.results().size(); r++) {
             assertThat(got.leaves().get(r))
@@ -377,23 +378,23 @@ final class LocalizeChecks {
             List<Instruction> operands,
             Instruction whole,
             FactorRule rule,
-            long[] partsByFactor,
-            long[] partByFactor)
+            List<Long> partsByFactor,
+            List<Long> partByFactor)
             implements Localizer {
 
         @Override
         public long parts(int factor) {
-            return partsByFactor[factor];
+            return partsByFactor.get(factor);
         }
 
         @Override
         public Instruction partIndex(int factor) {
-            return builder.add(Constant.of(Literal.scalar(DType.S32, partByFactor[factor])));
+            return builder.add(Constant.of(Literal.scalar(DType.S32, (double) partByFactor.get(factor))));
         }
 
         @Override
         public ArrayShape localResult(int leaf) {
-            return local(rule, rule.results().get(leaf), whole.shape().leaves().get(leaf), partsByFactor);
+            return local(rule, rule.results().get(leaf), whole.shape().leaves().get(leaf), Dims.array(partsByFactor));
         }
     }
 }
