@@ -1,5 +1,11 @@
 package dev.drover.plan.sharding;
 
+import dev.drover.ir.graph.Computation;
+import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.ops.GetTupleElement;
+import dev.drover.ir.ops.Tuple;
+import dev.drover.plan.mesh.Mesh;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -12,5 +18,27 @@ public record ShardingDecisions(List<OpStrategy> strategies, List<Sharding> outp
     public ShardingDecisions {
         strategies = List.copyOf(strategies);
         outputs = List.copyOf(outputs);
+    }
+
+    /**
+     * Strategies with the outputs where they belong: an update ends where its parameter is, others where they are made, but complete.
+     *
+     * @param updatedParameters by output: the parameter that it updates, or -1
+     */
+    public static ShardingDecisions of(
+            Computation flat, List<Integer> updatedParameters, List<OpStrategy> strategies, Mesh mesh) {
+        List<Instruction> outputs =
+                flat.root().op() instanceof Tuple ? flat.root().operands() : List.of(flat.root());
+        List<Sharding> ends = new ArrayList<>();
+        for (int i = 0; i < outputs.size(); i++) {
+            int parameter = updatedParameters.get(i);
+            Instruction end = parameter >= 0 ? flat.parameters().get(parameter) : outputs.get(i);
+            int leaf = end.op() instanceof GetTupleElement element ? element.index() : 0;
+            Instruction producer = end.op() instanceof GetTupleElement ? end.operand(0) : end;
+            ends.add(new OpShardings(producer, mesh)
+                    .result(strategies.get(producer.id()), leaf)
+                    .withoutPartial());
+        }
+        return new ShardingDecisions(strategies, ends);
     }
 }

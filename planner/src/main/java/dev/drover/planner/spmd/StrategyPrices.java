@@ -1,0 +1,134 @@
+package dev.drover.planner.spmd;
+
+import dev.drover.ir.graph.Computation;
+import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.ops.GetTupleElement;
+import dev.drover.ir.ops.Tuple;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.plan.mesh.Mesh;
+import dev.drover.plan.sharding.OpShardings;
+import dev.drover.plan.sharding.OpStrategy;
+import dev.drover.plan.sharding.Resharder;
+import dev.drover.plan.sharding.Sharding;
+import dev.drover.plan.sharding.ShardingDecisions;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+
+/** What every strategy of one instruction would cost if everything else stayed as it is decided. */
+public final class StrategyPrices {
+    private final Computation flat;
+    private final ShardingDecisions decisions;
+    private final InstructionCost cost;
+    private final Resharder resharder;
+
+    /**
+     * One strategy; times in nanoseconds of one execution.
+     *
+     * @param operandNanos to bring the operands from where they are
+     * @param userNanos to bring the result to where its users (and the step's outputs) want it
+     * @param resultBytes of a device's piece
+     */
+    public record Price(
+            OpStrategy strategy,
+            boolean chosen,
+            List<Sharding> operands,
+            List<Sharding> results,
+            double computeNanos,
+            double operandNanos,
+            double userNanos,
+            long resultBytes) {
+        public double totalNanos() {
+            return computeNanos + operandNanos + userNanos;
+        }
+    }
+
+    public StrategyPrices(Computation flat, ShardingDecisions decisions, InstructionCost cost, Resharder resharder) {
+        this.flat = flat;
+        this.decisions = decisions;
+        this.cost = cost;
+        this.resharder = resharder;
+    }
+
+    private Mesh mesh() {
+        return resharder.mesh();
+    }
+
+    /** All strategies, the cheapest first. */
+    public List<Price> of(Instruction instruction) {
+        OpShardings shardings = new OpShardings(instruction, mesh());
+        List<Price> prices = new ArrayList<>();
+        for (OpStrategy strategy : shardings.all()) {
+            prices.add(price(instruction, shardings, strategy));
+        }
+        prices.sort(Comparator.comparingDouble(Price::totalNanos));
+        return prices;
+    }
+
+    private Price price(Instruction instruction, OpShardings shardings, OpStrategy strategy) {
+        List<Sharding> operands = new ArrayList<>();
+        List<ArrayShape> operandShapes = new ArrayList<>();
+        double operandNanos = 0;
+        for (int i = 0; i < instruction.operands().size(); i++) {
+            ArrayShape shape = instruction.operand(i).array();
+            Sharding needed = shardings.operand(strategy, i);
+            operands.add(needed);
+            operandShapes.add(needed.local(shape, mesh()));
+            operandNanos += resharder.nanos(shape, made(instruction.operand(i)), needed);
+        }
+        List<Sharding> results = new ArrayList<>();
+        List<ArrayShape> resultShapes = new ArrayList<>();
+        List<ArrayShape> leaves = instruction.shape().leaves();
+        for (int leaf = 0; leaf < leaves.size(); leaf++) {
+            Sharding result = shardings.result(strategy, leaf);
+            results.add(result);
+            resultShapes.add(result.local(leaves.get(leaf), mesh()));
+        }
+        double flops = instruction.op().flops(instruction.operandShapes(), instruction.shape())
+                / (double) shardings.divisions(strategy);
+        return new Price(
+                strategy,
+                strategy.equals(decisions.strategies().get(instruction.id())),
+                operands,
+                results,
+                cost.nanos(instruction, flops, operandShapes, resultShapes),
+                operandNanos,
+                userNanos(instruction, results),
+                resultShapes.stream().mapToLong(ArrayShape::sizeBytes).sum());
+    }
+
+    /** The sharding of a value as it is decided. */
+    private Sharding made(Instruction value) {
+        boolean element = value.op() instanceof GetTupleElement;
+        Instruction producer = element ? value.operand(0) : value;
+        int leaf = value.op() instanceof GetTupleElement get ? get.index() : 0;
+        return new OpShardings(producer, mesh()).result(decisions.strategies().get(producer.id()), leaf);
+    }
+
+    private double userNanos(Instruction instruction, List<Sharding> results) {
+        double nanos = 0;
+        for (Instruction user : flat.instructions()) {
+            if (user.op() instanceof GetTupleElement element && user.operand(0) == instruction) {
+                nanos += useNanos(user, results.get(element.index()));
+            }
+        }
+        return instruction.shape() instanceof ArrayShape ? nanos + useNanos(instruction, results.get(0)) : nanos;
+    }
+
+    private double useNanos(Instruction value, Sharding made) {
+        double nanos = 0;
+        for (Instruction user : flat.instructions()) {
+            boolean root = user == flat.root() && user.op() instanceof Tuple;
+            for (int i = 0; i < user.operands().size(); i++) {
+                if (user.operand(i) == value && !(user.op() instanceof GetTupleElement)) {
+                    Sharding needed = root
+                            ? decisions.outputs().get(i)
+                            : new OpShardings(user, mesh())
+                                    .operand(decisions.strategies().get(user.id()), i);
+                    nanos += resharder.nanos(value.array(), made, needed);
+                }
+            }
+        }
+        return nanos;
+    }
+}
