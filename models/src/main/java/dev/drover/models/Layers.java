@@ -264,7 +264,7 @@ final class Layers {
         int last = shape.rank() - 1;
         Instruction isMax = ops.equal(x, alongLast(ops.maxOver(x, last), shape));
         ArrayShape indexes = shape.withDType(DType.S32);
-        Instruction past = ops.broadcastTo(ops.constant(DType.S32, shape.dim(last)), indexes);
+        Instruction past = ops.broadcastTo(ops.constant(DType.S32, (double) shape.dim(last)), indexes);
         return ops.reduce(Reduction.MIN, ops.select(isMax, ops.iota(indexes, last), past), List.of(last));
     }
 
