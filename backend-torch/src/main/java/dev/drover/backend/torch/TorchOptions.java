@@ -1,0 +1,31 @@
+package dev.drover.backend.torch;
+
+import dev.drover.backend.torch.emit.DeviceContext;
+import java.util.Map;
+
+/**
+ * How a program is compiled.
+ *
+ * @param memory where pool, constants and outputs come from
+ * @param donations by output leaf (depth-first in the root) the input leaf whose tensor the caller gives up: the output takes
+ *     its memory where nothing forbids it, and the tensor is closed in any case
+ * @param context as which of several devices it runs
+ * @param fuse whether patterns of ops are replaced by fused kernels
+ */
+public record TorchOptions(TorchMemory memory, Map<Integer, Integer> donations, DeviceContext context, boolean fuse) {
+    public TorchOptions {
+        donations = Map.copyOf(donations);
+    }
+
+    public static TorchOptions of(TorchMemory memory) {
+        return new TorchOptions(memory, Map.of(), DeviceContext.SINGLE, true);
+    }
+
+    public TorchOptions withDonations(Map<Integer, Integer> inputByOutput) {
+        return new TorchOptions(memory, inputByOutput, context, fuse);
+    }
+
+    public TorchOptions withFuse(boolean on) {
+        return new TorchOptions(memory, donations, context, on);
+    }
+}

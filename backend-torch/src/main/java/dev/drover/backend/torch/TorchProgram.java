@@ -1,0 +1,221 @@
+package dev.drover.backend.torch;
+
+import dev.drover.backend.torch.emit.Compiled;
+import dev.drover.backend.torch.emit.Emitter;
+import dev.drover.backend.torch.emit.FlatProgram;
+import dev.drover.backend.torch.fuse.Rewrites;
+import dev.drover.backend.torch.kernel.Kernels;
+import dev.drover.ir.eval.Literal;
+import dev.drover.ir.graph.Computation;
+import dev.drover.ir.type.ArrayShape;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.pytorch.AutoDispatchBelowADInplaceOrView;
+import org.bytedeco.pytorch.DataPtr;
+import org.bytedeco.pytorch.Device;
+import org.bytedeco.pytorch.StorageImpl;
+
+/**
+ * A computation compiled for libtorch on the CPU. Memory is planned ahead: temporaries lie in one pool, a run allocates its outputs
+ * only, and steps are bound to tensors once. One run at a time.
+ */
+public final class TorchProgram implements AutoCloseable {
+    private final TorchMemory memory;
+    private final Compiled compiled;
+    private final int[] donorByOutput;
+    private final boolean[] donated;
+    private final List<TorchMemory.Block> blocks = new ArrayList<>();
+    private final Compiled.Bound bound;
+    private final Runnable[] code;
+    private final Device cpu = new Device("cpu");
+    private final long[] inputAddresses;
+    private final long[] outputAddresses;
+    private boolean closed;
+
+    private TorchProgram(TorchMemory memory, Compiled compiled, int[] donorByOutput) {
+        this.memory = memory;
+        this.compiled = compiled;
+        this.donorByOutput = donorByOutput;
+        this.donated = new boolean[compiled.inputs().size()];
+        for (int donor : donorByOutput) {
+            if (donor >= 0) {
+                donated[donor] = true;
+            }
+        }
+        this.inputAddresses = new long[compiled.inputs().size()];
+        this.outputAddresses = new long[compiled.outputs().size()];
+        try (AutoDispatchBelowADInplaceOrView guard = new AutoDispatchBelowADInplaceOrView()) {
+            this.bound = compiled.bind(allocate(compiled.poolBytes()), this::allocate, HostCopy::write);
+        }
+        this.code = bound.steps().toArray(Runnable[]::new);
+    }
+
+    private BytePointer allocate(long sizeBytes) {
+        TorchMemory.Block block = memory.allocate(sizeBytes);
+        blocks.add(block);
+        return new BytePointer(block.pointer);
+    }
+
+    /**
+     * Compiles a computation whose parameters and root may be tuples; inputs and outputs are their array leaves, depth-first.
+     * Fails with {@link dev.drover.ir.UserError}, naming all of them, if ops have no meaning here.
+     */
+    public static TorchProgram compile(Computation computation, TorchOptions options) {
+        LibTorch.load();
+        Kernels.check(computation);
+        UnaryOperator<FlatProgram> rewrites = options.fuse() ? Rewrites::apply : UnaryOperator.identity();
+        FlatProgram program = rewrites.apply(FlatProgram.of(computation));
+        int[] donations = new int[program.outputs().size()];
+        Arrays.fill(donations, -1);
+        for (Map.Entry<Integer, Integer> donation : options.donations().entrySet()) {
+            donations[donation.getKey()] = donation.getValue();
+        }
+        Emitter emitter = new Emitter(Kernels::of, rewrites, options.context());
+        Compiled compiled = Compiled.compile(program, emitter, donations);
+        return new TorchProgram(options.memory(), compiled, donations);
+    }
+
+    /** Shapes of the inputs. */
+    public List<ArrayShape> inputs() {
+        return compiled.inputs();
+    }
+
+    /** Shapes of the outputs. */
+    public List<ArrayShape> outputs() {
+        return compiled.outputs().stream().map(Compiled.Output::shape).toList();
+    }
+
+    /** Size of the pool of temporaries. */
+    public long poolBytes() {
+        return compiled.poolBytes();
+    }
+
+    /** Bytes that the program holds while it is open: pool and constants. */
+    public long residentBytes() {
+        return blocks.stream().mapToLong(block -> block.sizeBytes).sum();
+    }
+
+    /** Names of instructions that run on the host by the reference evaluator, which is slow. */
+    public List<String> hostSteps() {
+        return compiled.hostSteps();
+    }
+
+    /** Outputs that take over the memory of a donated input. */
+    public long donationsKept() {
+        return compiled.outputs().stream().filter(o -> o.fromInput() >= 0).count();
+    }
+
+    /** Kernel calls of one run (bodies of loops counted once). */
+    public int stepCount() {
+        return compiled.stepCount();
+    }
+
+    /**
+     * Runs once. Inputs are only read, but donated ones are closed. The caller owns the outputs.
+     */
+    public synchronized List<TorchTensor> run(List<TorchTensor> inputs) {
+        if (closed) {
+            throw new IllegalStateException("The program must be open.");
+        }
+        check(inputs);
+        for (int i = 0; i < inputs.size(); i++) {
+            move(bound.inputs().get(i), inputAddresses, i, inputs.get(i).block());
+        }
+        TorchMemory.Block[] outputs = new TorchMemory.Block[compiled.outputs().size()];
+        for (int i = 0; i < outputs.length; i++) {
+            Compiled.Output output = compiled.outputs().get(i);
+            if (output.fromInput() < 0) {
+                outputs[i] = memory.allocate(TorchTensor.sizeBytes(output.shape()));
+                move(bound.outputs().get(i), outputAddresses, i, outputs[i]);
+            }
+        }
+        execute();
+        List<TorchTensor> results = new ArrayList<>(outputs.length);
+        for (int i = 0; i < outputs.length; i++) {
+            Compiled.Output output = compiled.outputs().get(i);
+            TorchMemory.Block block = output.fromInput() < 0
+                    ? outputs[i]
+                    : inputs.get(output.fromInput()).release();
+            results.add(new TorchTensor(memory, output.shape(), block));
+        }
+        for (int donor : donorByOutput) {
+            if (donor >= 0) {
+                inputs.get(donor).close();
+            }
+        }
+        return results;
+    }
+
+    /** Runs once on copies of literals and copies the outputs back. */
+    public List<Literal> runLiterals(List<Literal> literals) {
+        List<TorchTensor> inputs = new ArrayList<>();
+        List<TorchTensor> outputs = List.of();
+        try {
+            literals.forEach(literal -> inputs.add(TorchTensor.of(memory, literal)));
+            outputs = run(inputs);
+            return outputs.stream().map(TorchTensor::toLiteral).toList();
+        } finally {
+            inputs.forEach(TorchTensor::close);
+            outputs.forEach(TorchTensor::close);
+        }
+    }
+
+    private void check(List<TorchTensor> inputs) {
+        List<ArrayShape> shapes = inputs.stream().map(TorchTensor::shape).toList();
+        if (!shapes.equals(compiled.inputs())) {
+            throw new IllegalArgumentException(
+                    "The shapes (" + shapes + ") of the inputs must be the program's (" + compiled.inputs() + ").");
+        }
+        for (int i = 0; i < inputs.size(); i++) {
+            for (int j = 0; donated[i] && j < inputs.size(); j++) {
+                if (i != j && inputs.get(i).address() == inputs.get(j).address()) {
+                    throw new IllegalArgumentException("The donated input (" + i + ") must occur once.");
+                }
+            }
+        }
+    }
+
+    private void move(StorageImpl storage, long[] addresses, int slot, TorchMemory.Block block) {
+        if (addresses[slot] != block.address) {
+            try (DataPtr pointer = new DataPtr(block.pointer, cpu)) {
+                storage.set_data_ptr_noswap(pointer);
+            }
+            addresses[slot] = block.address;
+        }
+    }
+
+    private void execute() {
+        Runnable[] steps = code;
+        int at = 0;
+        try (AutoDispatchBelowADInplaceOrView guard = new AutoDispatchBelowADInplaceOrView()) {
+            for (; at < steps.length; at++) {
+                steps[at].run();
+            }
+        } catch (RuntimeException e) {
+            throw new IllegalStateException(
+                    "The instruction (" + bound.names().get(at) + ") must run: " + firstLine(e) + ".", e);
+        }
+    }
+
+    private static String firstLine(RuntimeException e) {
+        String message = String.valueOf(e.getMessage());
+        int end = message.indexOf('\n');
+        return end < 0 ? message : message.substring(0, end);
+    }
+
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        bound.binder().close();
+        cpu.close();
+        blocks.forEach(memory::free);
+        blocks.clear();
+    }
+}

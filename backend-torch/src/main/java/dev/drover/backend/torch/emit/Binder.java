@@ -1,0 +1,119 @@
+package dev.drover.backend.torch.emit;
+
+import dev.drover.backend.torch.Carriers;
+import dev.drover.backend.torch.Natives;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.bytedeco.javacpp.Pointer;
+import org.bytedeco.pytorch.LongOptional;
+import org.bytedeco.pytorch.Scalar;
+import org.bytedeco.pytorch.StorageImpl;
+import org.bytedeco.pytorch.Tensor;
+
+/**
+ * Makes the libtorch tensors of views, once each, over memory that is placed. Owns what it makes. Tensors of inputs and outputs
+ * share one storage by slot, whose address is set for each run.
+ */
+public final class Binder implements AutoCloseable {
+    private final Map<Buffer, Tensor> baseByRoot = new HashMap<>();
+    private final Map<View, Tensor> tensorByView = new HashMap<>();
+    private final List<Pointer> owned = new ArrayList<>();
+
+    Binder() {}
+
+    /** A binder for things that live no longer than the caller's scope. */
+    public static Binder temporary() {
+        return new Binder();
+    }
+
+    /** Sets where the memory of a root buffer lies. */
+    void place(Buffer root, Pointer pointer) {
+        Tensor base = Natives.fromBlob(pointer, Carriers.scalarType(root.dtype()), root.elements());
+        own(base);
+        baseByRoot.put(root, base);
+    }
+
+    /** The storage of a root buffer, for moving it. */
+    StorageImpl storage(Buffer root) {
+        StorageImpl storage = base(root).storage().unsafeGetStorageImpl();
+        return own(storage);
+    }
+
+    private Tensor base(Buffer root) {
+        Tensor base = baseByRoot.get(root);
+        if (base == null) {
+            throw new IllegalStateException("The buffer (" + root + ") must be placed.");
+        }
+        return base;
+    }
+
+    /** The tensor of a view; the same object each time. */
+    public Tensor tensor(View view) {
+        Tensor made = tensorByView.get(view);
+        if (made == null) {
+            made = make(view);
+            tensorByView.put(view, made);
+        }
+        return made;
+    }
+
+    private Tensor make(View view) {
+        Tensor base = base(view.buffer().root());
+        if (Carriers.scalarType(view.dtype())
+                != Carriers.scalarType(view.buffer().root().dtype())) {
+            base = own(base.view(Carriers.scalarType(view.dtype())));
+        }
+        try (LongOptional offset = new LongOptional(view.offset())) {
+            return own(base.as_strided(view.sizes(), view.canonicalStrides(), offset));
+        }
+    }
+
+    /** A scalar that lives as long as the program. */
+    public Scalar scalar(double value) {
+        return own(new Scalar(value));
+    }
+
+    public Scalar scalar(long value) {
+        return own(new Scalar(value));
+    }
+
+    /** Keeps something native until the program is closed. */
+    public <T extends Pointer> T own(T pointer) {
+        owned.add(pointer);
+        return pointer;
+    }
+
+    /** Whether two views see the same memory in the same layout. */
+    public boolean same(View one, View other) {
+        return one.buffer().root() == other.buffer().root() && one.sameLayout(other);
+    }
+
+    /** Binds the steps of a block. */
+    public Runnable[] bind(Step.Block block) {
+        Runnable[] bound = new Runnable[block.steps().size()];
+        for (int i = 0; i < bound.length; i++) {
+            bound[i] = bind(block.steps().get(i));
+        }
+        return bound;
+    }
+
+    Runnable bind(Step step) {
+        try {
+            return step.maker().bind(this);
+        } catch (RuntimeException e) {
+            throw new IllegalStateException("The instruction (" + step.name() + ") must bind to kernels.", e);
+        }
+    }
+
+    @Override
+    public void close() {
+        for (int i = owned.size() - 1; i >= 0; i--) {
+            owned.get(i).close();
+        }
+        owned.clear();
+        tensorByView.clear();
+        baseByRoot.clear();
+    }
+}

@@ -1,0 +1,216 @@
+package dev.drover.backend.torch.kernel;
+
+import dev.drover.backend.torch.emit.Emitter;
+import dev.drover.backend.torch.emit.Node;
+import dev.drover.backend.torch.emit.View;
+import dev.drover.ir.eval.Literal;
+import dev.drover.ir.ops.ConvDims;
+import dev.drover.ir.ops.Convolution;
+import dev.drover.ir.ops.Window;
+import dev.drover.ir.type.DType;
+import java.util.ArrayList;
+import java.util.List;
+import org.bytedeco.javacpp.BoolPointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.LongArrayRefOptional;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptional;
+import org.bytedeco.pytorch.global.torch;
+
+/**
+ * Convolution with all of HLO's attributes, brought to libtorch's {@code [N, C, S..] * [F, C/groups, K..]}: dims by permuted views,
+ * asymmetric or negative padding and base dilation by a padded copy, reversal by a flipped kernel, batch groups by moving them to
+ * the features.
+ *
+ * <p>Where the window is larger than the result, it is the gradient of a convolution by its kernel, written as a convolution:
+ * libtorch computes it as such,
+ *
+ * <pre>  out[b, f, t] = sum_{c, k} in[b, c, t*s + k*d] * kernel[f, c, k]
+ *       = dW[f, b, t] for inputs X[c, b, ..] = in, output gradients G[c, f, k] = kernel, stride d, dilation s</pre>
+ */
+final class Convolve {
+    private Convolve() {}
+
+    static void emit(Emitter emitter, Node node) {
+        Convolution conv = (Convolution) node.op();
+        ConvDims dims = conv.dims();
+        int spatial = dims.spatialRank();
+        DType dtype = node.shape().dtype();
+        boolean native8 = dtype == DType.F8E4M3FN || dtype == DType.F8E5M2;
+        if (!dtype.isFloat()
+                || spatial == 0
+                || spatial > 3
+                || node.shape().elements() == 0
+                || node.input(0).shape().elements() == 0) {
+            HostKernel.KERNEL.emit(emitter, node);
+            return;
+        }
+        DType compute = native8 || dtype == DType.F16 ? DType.F32 : dtype;
+        View input = permuted(emitter.input(node, 0), dims.inputBatch(), dims.inputFeature(), dims.inputSpatial());
+        View kernel = permuted(emitter.input(node, 1), dims.kernelOutput(), dims.kernelInput(), dims.kernelSpatial());
+        View result = emitter.result(node);
+        View out = permuted(result, dims.outputBatch(), dims.outputFeature(), dims.outputSpatial());
+        input = converted(emitter, input, compute);
+        kernel = converted(emitter, kernel, compute);
+        long groups = conv.featureGroups();
+        if (conv.batchGroups() > 1) {
+            groups = conv.batchGroups();
+            input = batchGroupsToFeatures(emitter, input, groups);
+        }
+        long[] positions = new long[spatial];
+        List<Integer> reversed = new ArrayList<>();
+        for (int d = 0; d < spatial; d++) {
+            positions[d] = out.size(d + 2);
+            if (conv.window().dim(d).reversed()) {
+                reversed.add(d + 2);
+            }
+        }
+        kernel = flipped(emitter, kernel, reversed);
+        multiply(emitter, conv.window(), input, kernel, out, result, groups, positions);
+    }
+
+    private static View permuted(View view, int first, int second, List<Integer> rest) {
+        int[] order = new int[rest.size() + 2];
+        order[0] = first;
+        order[1] = second;
+        for (int i = 0; i < rest.size(); i++) {
+            order[i + 2] = rest.get(i);
+        }
+        return view.permute(order);
+    }
+
+    private static View converted(Emitter emitter, View view, DType dtype) {
+        if (view.dtype() == dtype) {
+            return view;
+        }
+        View copy = emitter.scratch(dtype, view.sizes());
+        emitter.copy(view, copy);
+        return copy;
+    }
+
+    /** {@code [G n, C, S..] -> [n, G C, S..]}. */
+    private static View batchGroupsToFeatures(Emitter emitter, View input, long groups) {
+        int rank = input.rank();
+        long[] split = new long[rank + 1];
+        split[0] = groups;
+        split[1] = input.size(0) / groups;
+        for (int d = 1; d < rank; d++) {
+            split[d + 1] = input.size(d);
+        }
+        View parts = emitter.reshape(input, split);
+        int[] order = new int[rank + 1];
+        order[0] = 1;
+        order[1] = 0;
+        long[] merged = new long[rank];
+        merged[0] = split[1];
+        merged[1] = groups * input.size(1);
+        for (int d = 2; d <= rank; d++) {
+            order[d] = d;
+            if (d < rank) {
+                merged[d] = input.size(d);
+            }
+        }
+        return emitter.reshape(parts.permute(order), merged);
+    }
+
+    private static View flipped(Emitter emitter, View kernel, List<Integer> dims) {
+        if (dims.isEmpty()) {
+            return kernel;
+        }
+        View flipped = emitter.scratch(kernel.shape());
+        long[] flips = dims.stream().mapToLong(Integer::longValue).toArray();
+        emitter.step(List.of(kernel), List.of(flipped), binder -> {
+            Tensor from = binder.tensor(kernel);
+            Tensor to = binder.tensor(flipped);
+            return () -> torch.flip_out(to, from, flips);
+        });
+        return flipped;
+    }
+
+    /** The window over batch and features too, where it does nothing. */
+    private static Window full(Window window) {
+        List<Window.Dim> dims = new ArrayList<>(List.of(Window.Dim.single(), Window.Dim.single()));
+        dims.addAll(window.dims());
+        return new Window(dims);
+    }
+
+    private static void multiply(
+            Emitter emitter,
+            Window window,
+            View input,
+            View kernel,
+            View out,
+            View result,
+            long groups,
+            long[] positions) {
+        int spatial = window.rank();
+        long[] stride = new long[spatial];
+        long[] dilation = new long[spatial];
+        long[] padding = new long[spatial];
+        boolean symmetric = true;
+        long outputs = 1;
+        for (int d = 0; d < spatial; d++) {
+            Window.Dim dim = window.dim(d);
+            stride[d] = dim.stride();
+            dilation[d] = dim.windowDilation();
+            padding[d] = dim.padLow();
+            outputs *= positions[d];
+            long extent = (dim.size() - 1) * dim.windowDilation() + 1;
+            long room = input.size(d + 2) + 2 * dim.padLow() - extent;
+            symmetric &= dim.baseDilation() == 1
+                    && dim.padLow() >= 0
+                    && room >= 0
+                    && room / dim.stride() + 1 == positions[d];
+        }
+        boolean kernelGradient = groups == 1 && window.elements() > outputs && window.elements() > 16;
+        View x = input;
+        if (kernelGradient || !symmetric) {
+            long[] all = new long[spatial + 2];
+            all[0] = input.size(0);
+            all[1] = input.size(1);
+            System.arraycopy(positions, 0, all, 2, spatial);
+            Literal zero = Literal.scalar(input.dtype(), 0);
+            x = Windows.padded(emitter, input, full(window), all, zero);
+            padding = new long[spatial];
+        }
+        View from = x;
+        long[] pads = padding;
+        emitter.step(List.of(from, kernel), List.of(result), binder -> {
+            Tensor data = binder.tensor(from);
+            Tensor weights = binder.tensor(kernel);
+            Tensor target = binder.tensor(out);
+            long[] none = new long[spatial];
+            if (kernelGradient) {
+                BoolPointer mask = binder.own(new BoolPointer(3));
+                mask.put(0, false).put(1, true).put(2, false);
+                LongArrayRefOptional noBias = binder.own(new LongArrayRefOptional());
+                Tensor shaped = target.transpose(0, 1);
+                long[] gradientDims = shaped.shape();
+                return () -> {
+                    try (PointerScope scope = new PointerScope()) {
+                        Tensor gradient = torch.convolution_backward(
+                                        weights.transpose(0, 1),
+                                        data.transpose(0, 1),
+                                        data.new_empty(gradientDims),
+                                        noBias,
+                                        dilation,
+                                        none,
+                                        stride,
+                                        false,
+                                        none,
+                                        1,
+                                        mask)
+                                .get1();
+                        target.copy_(gradient.transpose(0, 1));
+                    }
+                };
+            }
+            TensorOptional noBias = binder.own(new TensorOptional());
+            return () -> {
+                try (PointerScope scope = new PointerScope()) {
+                    target.copy_(torch.convolution(data, weights, noBias, stride, pads, dilation, false, none, groups));
+                }
+            };
+        });
+    }
+}
