@@ -1,0 +1,54 @@
+package dev.drover.plan.task;
+
+import dev.drover.ir.graph.Computation;
+import dev.drover.plan.mesh.Mesh;
+import dev.drover.plan.sharding.Sharding;
+import dev.drover.plan.stage.CutStep;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.stream.IntStream;
+
+/**
+ * A cut step as each device of a mesh runs it: local shapes, collectives written out.
+ *
+ * @param mesh of every stage
+ * @param computation parameters and root tuple as the cut step's, in local shapes
+ * @param cutIdById by instruction id of {@code computation}: the instruction of the cut step that it was made for
+ * @param inputShardings by parameter number, in units of the cut step's shapes
+ * @param outputShardings by output; none partial
+ */
+public record LocalStep(
+        CutStep cut,
+        Mesh mesh,
+        Computation computation,
+        List<Integer> cutIdById,
+        List<Sharding> inputShardings,
+        List<Sharding> outputShardings) {
+    public LocalStep {
+        cutIdById = List.copyOf(cutIdById);
+        inputShardings = List.copyOf(inputShardings);
+        outputShardings = List.copyOf(outputShardings);
+        if (cutIdById.size() != computation.size()
+                || inputShardings.size() != cut.inputs().size()
+                || outputShardings.size() != cut.step().outputs().size()) {
+            throw new IllegalArgumentException("The lists of a local step (" + cutIdById.size() + ", "
+                    + inputShardings.size() + ", " + outputShardings.size() + ") must fit its computation.");
+        }
+    }
+
+    /** Stages of one device each. */
+    public static LocalStep ofOneDevice(CutStep cut) {
+        Mesh mesh = new Mesh(List.of());
+        List<Integer> ids = new ArrayList<>(
+                IntStream.range(0, cut.computation().size()).boxed().toList());
+        Sharding whole = Sharding.replicated(mesh);
+        return new LocalStep(
+                cut,
+                mesh,
+                cut.computation(),
+                ids,
+                Collections.nCopies(cut.inputs().size(), whole),
+                Collections.nCopies(cut.step().outputs().size(), whole));
+    }
+}
