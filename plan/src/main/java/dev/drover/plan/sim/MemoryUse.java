@@ -1,0 +1,55 @@
+package dev.drover.plan.sim;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Memory of one device over a step.
+ *
+ * @param peakBytes the most at one time
+ * @param peakBytesByKind its parts at that time
+ * @param curve bytes after each change, in order of time
+ */
+public record MemoryUse(
+        int rank, long limitBytes, long peakBytes, Map<MemoryKind, Long> peakBytesByKind, List<Point> curve) {
+
+    /** Bytes from a time on. */
+    public record Point(double nanos, long bytes) {}
+
+    public MemoryUse {
+        peakBytesByKind = Collections.unmodifiableMap(new EnumMap<>(peakBytesByKind));
+        curve = List.copyOf(curve);
+    }
+
+    public boolean fits() {
+        return peakBytes <= limitBytes;
+    }
+
+    /** {@code 3.0 GiB parameters, 1.2 GiB activations}, the largest first. */
+    public String parts() {
+        List<String> parts = new ArrayList<>();
+        peakBytesByKind.entrySet().stream()
+                .filter(e -> e.getValue() > 0)
+                .sorted(Map.Entry.<MemoryKind, Long>comparingByValue().reversed())
+                .forEach(e -> parts.add(text(e.getValue()) + " " + e.getKey().text()));
+        return String.join(", ", parts);
+    }
+
+    /** Bytes for people, with the exact number where it is small. */
+    public static String text(long bytes) {
+        if (bytes < 1 << 14) {
+            return bytes + " B";
+        }
+        String[] units = {"KiB", "MiB", "GiB", "TiB"};
+        double value = bytes / 1024.0;
+        int unit = 0;
+        while (value >= 1024 && unit < units.length - 1) {
+            value /= 1024;
+            unit++;
+        }
+        return String.format(java.util.Locale.ROOT, "%.1f %s", value, units[unit]);
+    }
+}

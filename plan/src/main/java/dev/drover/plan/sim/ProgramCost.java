@@ -1,0 +1,26 @@
+package dev.drover.plan.sim;
+
+import dev.drover.plan.task.Program;
+import java.util.List;
+
+/** How long programs take on devices; the planner's cost model implements it. */
+public interface ProgramCost {
+
+    /** One run of a program on the devices of a mesh, which run it in step. */
+    ProgramTime time(Program program, List<Integer> meshRanks);
+
+    /** Time of a pass over so many bytes of memory (accumulating, stacking). */
+    long memoryNanos(int rank, long bytes);
+
+    /**
+     * Durations in nanoseconds.
+     *
+     * @param computeNanos on the device itself
+     * @param collectiveNanos waiting for collectives, not hidden by computing
+     */
+    record ProgramTime(long computeNanos, long collectiveNanos) {
+        public long totalNanos() {
+            return computeNanos + collectiveNanos;
+        }
+    }
+}
