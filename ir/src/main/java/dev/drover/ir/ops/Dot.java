@@ -9,7 +9,6 @@ import dev.drover.ir.type.DType;
 import dev.drover.ir.type.Shape;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -329,8 +328,9 @@ public record Dot(
     }
 
     /**
-     * Contracts dz with the other operand over the other's free dims; what comes out, (batch, own free, contracted in the other's order),
-     * is put into the operand's own order.
+     * Contracts dz with the other operand over the other's free dims. What comes out is {@code (batch, own free, contracted)} or, with the
+     * factors swapped, {@code (batch, contracted, own free)}, whichever is the operand's own order (so that a weight {@code [k, n]} gets
+     * its gradient without a transpose); if neither is, the first is transposed.
      */
     private static Instruction gradient(
             OpBuilder build,
@@ -346,21 +346,21 @@ public record Dot(
             List<Integer> ownFree,
             List<Integer> ownContracting) {
         DType type = dz.array().dtype();
+        DType ownType = own.array().dtype();
         Instruction factor = other.array().dtype() == type ? other : build.convert(other, type);
-        Dot product = new Dot(
-                batchOfZ, otherBatch, contractedOfZ, otherFree, own.array().dtype());
-        Instruction result = build.builder().add(product, dz, factor);
-        List<Integer> dims = concat(ownBatch, ownFree); // the own dim that each dim of the product is
-        List<Integer> sorted = new ArrayList<>(otherContracting);
-        Collections.sort(sorted);
-        for (int d : sorted) {
-            dims.add(ownContracting.get(otherContracting.indexOf(d)));
+        List<Integer> contracted = otherContracting.stream()
+                .sorted()
+                .map(d -> ownContracting.get(otherContracting.indexOf(d)))
+                .toList();
+        // The own dim that each dim of the product is.
+        List<Integer> swapped = concat(concat(ownBatch, contracted), ownFree);
+        if (swapped.equals(range(0, swapped.size()))) {
+            return build.builder().add(new Dot(otherBatch, batchOfZ, otherFree, contractedOfZ, ownType), factor, dz);
         }
-        List<Integer> order = new ArrayList<>();
-        for (int d = 0; d < dims.size(); d++) {
-            order.add(dims.indexOf(d));
-        }
-        return build.transpose(result, order);
+        Dot product = new Dot(batchOfZ, otherBatch, contractedOfZ, otherFree, ownType);
+        List<Integer> dims = concat(concat(ownBatch, ownFree), contracted);
+        List<Integer> order = range(0, dims.size()).stream().map(dims::indexOf).toList();
+        return build.transpose(build.builder().add(product, dz, factor), order);
     }
 
     private static List<Integer> range(int from, int to) {

@@ -6,6 +6,7 @@ import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -49,8 +50,32 @@ public final class Reducers {
         return at;
     }
 
-    /** The computation {@code (x, y) -> x op y} over scalars. */
+    /** The computation {@code (x, y) -> x op y} over scalars, the same each time, so that a program has it once. */
     public static Computation computation(Reduction reduction, DType dtype) {
+        Computation computation = Shared.BY_REDUCTION_AND_TYPE.get(reduction.name() + dtype);
+        return computation == null ? make(reduction, dtype) : computation;
+    }
+
+    /** Made at first use, when all op kinds are there. */
+    private static final class Shared {
+        private static final Map<String, Computation> BY_REDUCTION_AND_TYPE = all();
+
+        private static Map<String, Computation> all() {
+            Map<String, Computation> out = new HashMap<>();
+            for (Reduction reduction : Reduction.values()) {
+                for (DType dtype : DType.values()) {
+                    boolean bitwise = reduction == Reduction.AND || reduction == Reduction.OR;
+                    boolean ordered = reduction == Reduction.MIN || reduction == Reduction.MAX;
+                    if (!(bitwise && (dtype.isFloat() || dtype.isComplex())) && !(ordered && dtype.isComplex())) {
+                        out.put(reduction.name() + dtype, make(reduction, dtype));
+                    }
+                }
+            }
+            return Map.copyOf(out);
+        }
+    }
+
+    private static Computation make(Reduction reduction, DType dtype) {
         ArrayShape scalar = ArrayShape.scalar(dtype);
         ComputationBuilder builder =
                 new ComputationBuilder(reduction.name().toLowerCase(java.util.Locale.ROOT) + "_" + dtype.hloName());

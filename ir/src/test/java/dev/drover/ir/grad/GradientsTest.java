@@ -83,6 +83,16 @@ final class GradientsTest {
     }
 
     @Test
+    void aWeightGetsItsGradientInItsOwnOrder() {
+        Instruction x = builder.parameter("x", ArrayShape.of(DType.F64, 2, 3, 4));
+        Instruction w = builder.parameter("w", ArrayShape.of(DType.F64, 4, 5));
+        Instruction tied = builder.parameter("tied", ArrayShape.of(DType.F64, 7, 5));
+        Instruction y = ops.dot(ops.dense(x, w), tied, List.of(), List.of(), List.of(2), List.of(1));
+        List<Instruction> all = gradients.of(ops.sumAll(ops.mul(y, y)), List.of(x, w, tied));
+        assertThat(all.stream().map(g -> g.op().opcode())).containsExactly("dot", "dot", "dot");
+    }
+
+    @Test
     void integersCarryNothing() {
         Instruction x = builder.parameter("x", VECTOR);
         Instruction rounded = ops.convert(ops.convert(x, DType.S32), DType.F64);
