@@ -3,10 +3,7 @@ package dev.drover.ir.ops;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.drover.ir.eval.Evaluator;
 import dev.drover.ir.eval.Literal;
-import dev.drover.ir.text.HloReader;
-import java.util.List;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -15,17 +12,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Values of elementwise ops, written as HLO. */
 final class ElementwiseTest {
 
-    private static Literal run(String type, String expression) {
-        String[] parts = expression.split(";", -1);
-        StringBuilder text = new StringBuilder("HloModule m\n\nENTRY e {\n");
-        for (int i = 0; i < parts.length; i++) {
-            text.append("  ")
-                    .append(i == parts.length - 1 ? "ROOT " : "")
-                    .append(parts[i].trim().replace("T[", type + "["));
-            text.append('\n');
-        }
-        return Evaluator.evaluate(HloReader.read("test", text.append("}\n")).entry(), List.of())
-                .literal();
+    private static Literal run(String type, String instructions) {
+        return Snippet.run(instructions.replace("T[", type + "["));
     }
 
     @ParameterizedTest

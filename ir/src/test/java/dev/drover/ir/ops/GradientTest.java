@@ -11,13 +11,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Gradient rules of elementwise, shape and slicing ops against finite differences. */
 final class GradientTest {
 
-    private static String module(String instructions) {
-        String body = instructions.replace(";", "\n  ");
-        int last = body.lastIndexOf('\n') + 1;
-        String root = body.substring(last).trim();
-        return "HloModule m\n\nENTRY e {\n  " + body.substring(0, last) + "ROOT " + root + "\n}\n";
-    }
-
     static Stream<UnaryKind> realKinds() {
         return Arrays.stream(UnaryKind.values())
                 .filter(kind -> kind.accepts(DType.F64) && kind.resultType(DType.F64) == DType.F64);
@@ -26,7 +19,7 @@ final class GradientTest {
     @ParameterizedTest
     @MethodSource("realKinds")
     void unary(UnaryKind kind) {
-        String module = module("x = f64[2,3] parameter(0); y = f64[2,3] " + kind.opcode() + "(x)");
+        String module = Snippet.module("x = f64[2,3] parameter(0); y = f64[2,3] " + kind.opcode() + "(x)");
         switch (kind) {
             case LOG, LOG_PLUS_ONE, SQRT, RSQRT -> GradientChecks.checkRootAtPositive(module, 11);
             default -> GradientChecks.checkRoot(module, 11);
@@ -37,7 +30,9 @@ final class GradientTest {
     @ValueSource(strings = {"add", "subtract", "multiply", "divide", "maximum", "minimum", "remainder", "atan2"})
     void binary(String opcode) {
         GradientChecks.checkRoot(
-                module("x = f64[2,3] parameter(0); y = f64[2,3] parameter(1); z = f64[2,3] " + opcode + "(x, y)"), 12);
+                Snippet.module(
+                        "x = f64[2,3] parameter(0); y = f64[2,3] parameter(1); z = f64[2,3] " + opcode + "(x, y)"),
+                12);
     }
 
     @ParameterizedTest
@@ -50,21 +45,22 @@ final class GradientTest {
                         + "z = f64[2,3] power(x, y)",
             })
     void power(String instructions) {
-        GradientChecks.checkRootAtPositive(module(instructions), 13);
+        GradientChecks.checkRootAtPositive(Snippet.module(instructions), 13);
     }
 
     @ParameterizedTest
     @CsvSource({"negate", "exponential", "log", "sqrt", "rsqrt", "tanh", "sine", "cosine", "abs", "real", "imag"})
     void complexUnary(String opcode) {
         String type = opcode.equals("abs") || opcode.equals("real") || opcode.equals("imag") ? "f32" : "c64";
-        GradientChecks.checkRoot(module("x = c64[3] parameter(0); y = " + type + "[3] " + opcode + "(x)"), 14);
+        GradientChecks.checkRoot(Snippet.module("x = c64[3] parameter(0); y = " + type + "[3] " + opcode + "(x)"), 14);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"add", "subtract", "multiply", "divide"})
     void complexBinary(String opcode) {
         GradientChecks.checkRoot(
-                module("x = c64[3] parameter(0); y = c64[3] parameter(1); z = c64[3] " + opcode + "(x, y)"), 15);
+                Snippet.module("x = c64[3] parameter(0); y = c64[3] parameter(1); z = c64[3] " + opcode + "(x, y)"),
+                15);
     }
 
     @ParameterizedTest
@@ -101,6 +97,6 @@ final class GradientTest {
                 "x = f64[2] parameter(0); z = (f64[2], f64[2], u32[]) copy-start(x)",
             })
     void others(String instructions) {
-        GradientChecks.checkRoot(module(instructions), 16);
+        GradientChecks.checkRoot(Snippet.module(instructions), 16);
     }
 }

@@ -38,11 +38,7 @@ final class LocalizeTest {
                         + "g = f32[6,1,4] add-dependency(x, t)",
             })
     void partsMakeTheWhole(String instructions) {
-        String body = instructions.replace(";", "\n  ");
-        int last = body.lastIndexOf('\n') + 1;
-        int name = last + body.substring(last).indexOf(body.substring(last).trim());
-        String hlo = "HloModule m\n\nENTRY e {\n  x = f32[6,1,4] parameter(0)\n  y = s32[6,4] parameter(1)\n  "
-                + body.substring(0, name) + "ROOT " + body.substring(name) + "\n}\n";
+        String hlo = Snippet.module("x = f32[6,1,4] parameter(0); y = s32[6,4] parameter(1);" + instructions);
         LocalizeChecks.checkAll(hlo, 7);
     }
 
