@@ -2,6 +2,7 @@ package dev.drover.plan.text;
 
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.mesh.Mesh;
+import dev.drover.plan.stage.Phase;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -45,8 +46,8 @@ public record Plan(
      */
     public record ModelId(String source, String fingerprint, int instructions) {}
 
-    /** The next {@code count} instructions are on stage {@code stage}. */
-    public record StageRun(int stage, int count) {}
+    /** The next {@code count} instructions are on stage {@code stage} in phase {@code phase}. */
+    public record StageRun(int stage, Phase phase, int count) {}
 
     /**
      * What a step is expected to take; times in nanoseconds, on the device that takes longest.

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.drover.ir.UserError;
 import dev.drover.plan.cluster.Presets;
 import dev.drover.plan.mesh.Mesh;
+import dev.drover.plan.stage.Phase;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -20,7 +21,7 @@ class PlanTextTest {
             Mesh.of(2, 2),
             4,
             "1f1b",
-            List.of(new Plan.StageRun(0, 5), new Plan.StageRun(1, 7)),
+            List.of(new Plan.StageRun(0, Phase.PRE, 5), new Plan.StageRun(1, Phase.FORWARD, 7)),
             new TreeMap<>(Map.of("dot.1", "b -", "add", "+0 a")),
             new Plan.Prediction(
                     10, 6, 2, 1, 1, List.of(new Plan.DeviceMemory(0, 0, 7, new TreeMap<>(Map.of("parameters", 7L))))),

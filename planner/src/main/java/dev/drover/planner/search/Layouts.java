@@ -1,0 +1,124 @@
+package dev.drover.planner.search;
+
+import dev.drover.ir.UserError;
+import dev.drover.plan.mesh.Mesh;
+import dev.drover.plan.schedule.Schedules;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The layouts that a search tries: factorisations stages x mesh of the devices (Rhino, strategy exploration), meshes of at most two
+ * axes, the most promising first.
+ */
+final class Layouts {
+    private Layouts() {}
+
+    /**
+     * Lists layouts that use all devices and fit the options.
+     *
+     * @param batch samples in a step; micro-batches divide it
+     */
+    static List<Layout> of(int devices, long batch, SearchOptions options) {
+        check(devices, batch, options);
+        List<Layout> out = new ArrayList<>();
+        for (int stages = 1; stages <= devices; stages++) {
+            if (devices % stages != 0 || (options.stages() != null && options.stages() != stages)) {
+                continue;
+            }
+            for (Mesh mesh : meshes(devices / stages, options)) {
+                for (int microBatches : microBatches(stages, batch, options)) {
+                    out.add(new Layout(stages, mesh, microBatches, schedule(options)));
+                }
+            }
+        }
+        return out;
+    }
+
+    private static String schedule(SearchOptions options) {
+        String wanted = options.schedule();
+        return Schedules.byName(wanted == null ? "1f1b" : wanted).name();
+    }
+
+    private static void check(int devices, long batch, SearchOptions options) {
+        Integer stages = options.stages();
+        List<Integer> mesh = options.mesh();
+        Integer microBatches = options.microBatches();
+        if (stages != null && (stages < 1 || stages > devices)) {
+            throw new UserError(
+                    "The stages (" + stages + ") of a plan must be at least 1 and at most the workers (" + devices
+                            + ").",
+                    "Maybe use --stages " + devices + " or more workers.");
+        }
+        if (mesh != null) {
+            long meshDevices = mesh.stream().mapToLong(Integer::longValue).reduce(1, (a, b) -> a * b);
+            if (mesh.size() > 2 || mesh.stream().anyMatch(size -> size < 1)) {
+                throw new UserError(
+                        "The mesh (" + mesh + ") of a plan must have one or two axes of at least 1 device.");
+            }
+            if (devices % meshDevices != 0 || (stages != null && stages * meshDevices != devices)) {
+                throw new UserError(
+                        "The stages (" + (stages == null ? "any" : stages) + ") times the devices of the mesh (" + mesh
+                                + ") must be the workers (" + devices + ").",
+                        "Maybe use --workers " + (stages == null ? meshDevices : stages * meshDevices) + ".");
+            }
+        }
+        if (stages != null && devices % stages != 0) {
+            throw new UserError("The stages (" + stages + ") of a plan must divide the workers (" + devices + ").");
+        }
+        if (microBatches != null && (microBatches < 1 || batch % microBatches != 0)) {
+            throw new UserError(
+                    "The micro-batches (" + microBatches + ") of a plan must divide the batch (" + batch + ").",
+                    "Maybe use --micro-batches " + nearestDivisor(batch, Math.max(1, microBatches)) + ".");
+        }
+    }
+
+    private static long nearestDivisor(long batch, long wanted) {
+        long best = 1;
+        for (long d = 1; d <= batch; d++) {
+            if (batch % d == 0 && Math.abs(d - wanted) < Math.abs(best - wanted)) {
+                best = d;
+            }
+        }
+        return best;
+    }
+
+    private static List<Mesh> meshes(int devices, SearchOptions options) {
+        List<Integer> wanted = options.mesh();
+        if (wanted != null) {
+            long product = wanted.stream().mapToLong(Integer::longValue).reduce(1, (a, b) -> a * b);
+            int[] sizes = wanted.stream()
+                    .filter(s -> s > 1)
+                    .mapToInt(Integer::intValue)
+                    .toArray();
+            return product == devices ? List.of(Mesh.of(sizes)) : List.of();
+        }
+        List<Mesh> out = new ArrayList<>();
+        out.add(devices == 1 ? Mesh.of() : Mesh.of(devices));
+        for (int first = 2; first * 2 <= devices; first++) {
+            if (devices % first == 0) {
+                out.add(Mesh.of(first, devices / first));
+            }
+        }
+        return out;
+    }
+
+    private static List<Integer> microBatches(int stages, long batch, SearchOptions options) {
+        Integer wanted = options.microBatches();
+        if (wanted != null) {
+            return List.of(wanted);
+        }
+        List<Integer> out = new ArrayList<>();
+        if (stages == 1) {
+            out.add(1);
+        }
+        for (int m = stages == 1 ? 2 : stages; m <= Math.min(batch, 8L * stages); m *= 2) {
+            if (batch % m == 0) {
+                out.add(m);
+            }
+        }
+        if (out.isEmpty()) {
+            out.add(Math.toIntExact(nearestDivisor(batch, stages)));
+        }
+        return out;
+    }
+}

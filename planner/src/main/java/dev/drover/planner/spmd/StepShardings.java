@@ -1,0 +1,84 @@
+package dev.drover.planner.spmd;
+
+import dev.drover.ir.graph.Computation;
+import dev.drover.ir.graph.Instruction;
+import dev.drover.plan.lower.PlanCompiler;
+import dev.drover.plan.schedule.ScheduleKind;
+import dev.drover.plan.sharding.Resharder;
+import dev.drover.plan.sharding.ShardingDecisions;
+import dev.drover.plan.stage.CutStep;
+import dev.drover.plan.stage.Phase;
+import dev.drover.plan.stage.StageAssignment;
+import dev.drover.solver.Solution;
+import dev.drover.solver.SolveOptions;
+import dev.drover.solver.StrategyProblem;
+import dev.drover.solver.StrategySolver;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Finds the shardings of a cut step whose stages and schedule are given. */
+public final class StepShardings {
+    private final CutStep cut;
+    private final StageAssignment assignment;
+    private final ScheduleKind schedule;
+    private final InstructionCost cost;
+    private final Resharder resharder;
+
+    /** Decisions and what the solver proved about them. */
+    public record Found(ShardingDecisions decisions, Solution solution) {}
+
+    public StepShardings(
+            CutStep cut, StageAssignment assignment, ScheduleKind schedule, InstructionCost cost, Resharder resharder) {
+        this.cut = cut;
+        this.assignment = assignment;
+        this.schedule = schedule;
+        this.cost = cost;
+        this.resharder = resharder;
+    }
+
+    /**
+     * The best decisions found. The solution says so if there are none under the limit.
+     *
+     * @param memoryLimitBytes that a device's values may take
+     */
+    public Found find(long memoryLimitBytes, SolveOptions options) {
+        SpmdProblem problem = new SpmdProblem(input(memoryLimitBytes), cost, resharder);
+        StrategyProblem integers = problem.build();
+        Solution solution = StrategySolver.solve(integers, options, improvement -> {});
+        ShardingDecisions decisions = solution.choices().isEmpty()
+                ? new ShardingDecisions(List.of(), List.of())
+                : problem.decisions(solution);
+        return new Found(decisions, solution);
+    }
+
+    private SpmdInput input(long memoryLimitBytes) {
+        Computation flat = cut.computation();
+        List<Long> repeats = new ArrayList<>();
+        for (int id = 0; id < flat.size(); id++) {
+            repeats.add(cut.perMicroBatch(id) ? (long) cut.microBatches() : 1L);
+        }
+        return new SpmdInput(
+                flat, assignment.stageById(), repeats, copies(), PlanCompiler.updatedParameters(cut), memoryLimitBytes);
+    }
+
+    /** Values that the backward pass of a micro-batch takes from its forward pass wait for it in as many copies as are in flight. */
+    private List<Long> copies() {
+        Computation flat = cut.computation();
+        boolean[] waits = new boolean[flat.size()];
+        for (Instruction user : flat.instructions()) {
+            for (Instruction operand : user.operands()) {
+                waits[operand.id()] |= assignment.phase(user.id()) == Phase.BACKWARD
+                        && assignment.phase(operand.id()) == Phase.FORWARD;
+            }
+        }
+        List<Long> copies = new ArrayList<>();
+        for (int id = 0; id < flat.size(); id++) {
+            copies.add(
+                    waits[id]
+                            ? (long) schedule.inFlightBound(
+                                    assignment.stage(id), assignment.stages(), cut.microBatches())
+                            : 1L);
+        }
+        return copies;
+    }
+}
