@@ -118,7 +118,7 @@ public record Convolution(Window window, ConvDims dims, long featureGroups, long
 
     /**
      * Batch and output features are free, input features a sum, spatial dims need halos, the kernel's are whole. Groups are one free
-     * factor g, major: {@code (b 0 1 (g i), 0 1 i (g o)) -> b 0 1 (g o)}; batch groups {@code (((g b) 0 1 i, 0 1 i (g o)) -> b 0 1
+     * factor g, major: {@code (b 0 1 (g i), 0 1 i (g o)) -> b 0 1 (g o)}; batch groups {@code ((g b) 0 1 i, 0 1 i (g o)) -> b 0 1
      * (g o)}. A spatial dim whose window is trivial (1x1, stride 1) is free.
      */
     @Override
