@@ -26,7 +26,7 @@ public final class Computation {
                 }
             }
         }
-        this.parameters = new ArrayList<>(byNumber.values());
+        this.parameters = List.copyOf(byNumber.values());
         if (!byNumber.isEmpty() && byNumber.lastKey() != byNumber.size() - 1) {
             throw new IllegalArgumentException("The parameter numbers (" + byNumber.keySet() + ") of computation ("
                     + name + ") must run from 0 without holes.");
@@ -51,7 +51,7 @@ public final class Computation {
 
     /** Parameters by number. */
     public List<Instruction> parameters() {
-        return List.copyOf(parameters);
+        return parameters;
     }
 
     /** For each instruction id, the distinct users in topological order. */

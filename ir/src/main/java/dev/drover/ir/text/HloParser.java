@@ -72,7 +72,7 @@ final class HloParser {
             boolean isEntry = word("ENTRY");
             ParsedComputation computation = computation();
             if (computations.put(computation.name(), computation) != null) {
-                throw duplicate(start, "computation", computation.name());
+                throw duplicate(start, "a computation", computation.name());
             }
             if (isEntry) {
                 if (entry != null) {
@@ -92,7 +92,7 @@ final class HloParser {
     }
 
     private UserError duplicate(int offset, String what, String name) {
-        return new UserError(scanner.where(offset) + "The name (" + name + ") of a " + what + " must be unique.");
+        return new UserError(scanner.where(offset) + "The name (" + name + ") of " + what + " must be unique.");
     }
 
     private UserError unknownOpcodes() {
@@ -235,7 +235,7 @@ final class HloParser {
         }
         if (names.put(nameFrom, nameTo, scanner.hash(nameFrom, nameTo), position) != null) {
             throw duplicate(
-                    start, "instruction of computation (" + computation + ")", scanner.string(nameFrom, nameTo));
+                    start, "an instruction of computation (" + computation + ")", scanner.string(nameFrom, nameTo));
         }
         return new ParsedInstruction(
                 start,
@@ -317,7 +317,7 @@ final class HloParser {
         int valueFrom = scanner.at;
         scanner.skipValue();
         if (into.put(intern(from, to), intern(valueFrom, scanner.valueEnd)) != null) {
-            throw duplicate(from, "attribute", scanner.string(from, to));
+            throw duplicate(from, "an attribute", scanner.string(from, to));
         }
     }
 
