@@ -22,7 +22,7 @@ public final class Zoo {
         for (ModelKind candidate : ALL) {
             if (candidate.name().equals(kind)) {
                 String options = text.length() > kind.length() ? text.substring(text.indexOf(':') + 1) : "";
-                return candidate.build(ModelOptions.parse(kind, options, candidate.options()));
+                return build(candidate, ModelOptions.parse(kind, options, candidate.options()));
             }
         }
         List<String> names = ALL.stream().map(ModelKind::name).toList();
@@ -30,6 +30,15 @@ public final class Zoo {
         throw new UserError(
                 "The model (" + kind + ") must be one of " + String.join(", ", names) + ".",
                 "Maybe " + nearest.example() + ".");
+    }
+
+    private static Model build(ModelKind kind, ModelOptions options) {
+        try {
+            return kind.build(options);
+        } catch (ArithmeticException e) {
+            throw new UserError(
+                    "The sizes of model (" + options.name() + ") must give tensors of fewer than 2^63 elements.", e);
+        }
     }
 
     private static String kindOf(String text) {

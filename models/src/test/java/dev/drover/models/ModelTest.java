@@ -175,6 +175,23 @@ final class ModelTest {
     }
 
     @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "gpt:layers=1,hidden=1,heads=1,seq=1,batch=1,vocab=1",
+                "gpt:layers=1,hidden=2,heads=2,seq=2,batch=1,vocab=2,expand=1,tied=false",
+                "moe:layers=1,every=1,hidden=2,heads=1,seq=1,batch=1,vocab=2,experts=2",
+                "moe:layers=1,every=1,hidden=2,heads=1,seq=2,batch=2,vocab=2,experts=9,groups=1",
+                "mlp:layers=1,hidden=1,batch=1,features=1,classes=1",
+                "unet:size=1,channels=1,width=1,levels=1,groups=1,batch=1"
+            })
+    void theSmallestSizesWork(String name) {
+        ModelRun run = new ModelRun(Zoo.parse(name), 1);
+        run.step();
+        assertThat(run.step()).isFinite();
+        assertThat(run.state()).allMatch(value -> Arrays.stream(value.doubles()).allMatch(Double::isFinite));
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {TINY_GPT, TINY_MOE, TINY_MLP, TINY_UNET})
     void eachInstructionIsNeeded(String name) {
         Model model = Zoo.parse(name);

@@ -50,6 +50,7 @@ final class ZooTest {
                 "gpt:optimizer=adan | The optimizer (adan) of model (gpt) must be one of adam, adamw | Maybe optimizer=adam.",
                 "gpt:hidden=30,heads=4 | The hidden (30) of model (gpt) must be a multiple of heads (4). | Maybe hidden=32.",
                 "gpt:optimizer=momentum,momentum=1 | The momentum (1) of model (gpt) must be below 1 | ''",
+                "gpt:seq=2000000000,batch=2000000000,hidden=2000000000,heads=1,layers=1 | must give tensors of fewer than 2^63 elements | ''",
                 "moe:experts=1 | The experts (1) of model (moe) must be at least 2. | ''",
                 "moe:batch=8,groups=3 | The batch (8) of model (moe) must be a multiple of groups (3). | Maybe batch=9.",
                 "moe:layers=2,every=3 | The every (3) of model (moe) must be at most layers (2). | ''",
