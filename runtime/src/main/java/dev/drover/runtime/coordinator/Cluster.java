@@ -22,6 +22,8 @@ import dev.drover.runtime.wire.proto.LoadRequest;
 import dev.drover.runtime.wire.proto.OpenRendezvousRequest;
 import dev.drover.runtime.wire.proto.PutReply;
 import dev.drover.runtime.wire.proto.Registration;
+import dev.drover.runtime.wire.proto.SaveReply;
+import dev.drover.runtime.wire.proto.SaveRequest;
 import dev.drover.runtime.wire.proto.ShutdownRequest;
 import dev.drover.runtime.wire.proto.TensorPiece;
 import dev.drover.runtime.wire.proto.WorkerControlGrpc;
@@ -32,6 +34,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.Status;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -267,6 +270,22 @@ public final class Cluster implements AutoCloseable {
                 return value;
             }
         }
+    }
+
+    /** Lets workers write values to files of their own, all at the same time. */
+    void save(Map<Integer, List<String>> namesByRank, IntFunction<Path> fileByRank) {
+        long deadlineNanos = deadline(options.callDeadline());
+        Map<Integer, CompletableFuture<SaveReply>> pending = new TreeMap<>();
+        namesByRank.forEach((rank, names) -> {
+            SaveRequest request = SaveRequest.newBuilder()
+                    .setFile(fileByRank.apply(rank).toString())
+                    .addAllNames(names)
+                    .build();
+            pending.put(rank, invoke(rank, options.callDeadline(), stub -> stub.save(request)));
+        });
+        pending.forEach((rank, answer) -> {
+            SaveReply unused = await(answer, deadlineNanos, rank, "save");
+        });
     }
 
     // --- calls ------------------------------------------------------------------------------------

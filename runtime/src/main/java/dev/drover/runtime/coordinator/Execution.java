@@ -10,15 +10,18 @@ import dev.drover.plan.task.Program;
 import dev.drover.plan.task.TensorSlice;
 import dev.drover.plan.task.WorkerPlan;
 import dev.drover.plan.text.ExecutionPlanText;
+import dev.drover.runtime.checkpoint.CheckpointIndex;
 import dev.drover.runtime.wire.HostTensor;
 import dev.drover.runtime.worker.InitialState;
 import dev.drover.runtime.worker.StepReport;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -150,6 +153,36 @@ public final class Execution {
                 .mapToDouble(Map.Entry::getValue)
                 .findFirst()
                 .orElse(Double.NaN);
+    }
+
+    // --- checkpoints ------------------------------------------------------------------------------
+
+    /**
+     * Saves all state inputs into a new folder under {@code root}, each worker its slices, and returns that folder.
+     *
+     * @param inputNames names of the training step's inputs, by number; a checkpoint is read by them
+     * @param step steps that are done
+     */
+    public Path save(List<String> inputNames, Path root, long step) {
+        return Checkpoints.save(cluster, plan, inputNames, root, step);
+    }
+
+    /**
+     * Restores all state inputs from a checkpoint, which may have been written under another plan, and returns the steps that were
+     * done.
+     *
+     * @param folder what {@link #save} has returned, or a folder with several of them, of which the newest is taken
+     */
+    public long restore(List<String> inputNames, Path folder) {
+        Map<Integer, ArrayShape> shapeByInput = new TreeMap<>();
+        for (WorkerPlan worker : plan.workers()) {
+            for (Feed feed : worker.feeds()) {
+                if (feed.persistent()) {
+                    shapeByInput.put(feed.input(), feed.slice().whole());
+                }
+            }
+        }
+        return Checkpoints.restore(this, shapeByInput, inputNames, CheckpointIndex.find(folder));
     }
 
     // --- outputs ----------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ public final class TaskInterpreter implements Workload {
         lanes.end();
         current = null;
         Map<String, Double> scalars = scalars();
-        return new StepReport(step, System.nanoTime() - startNanos, scalars);
+        return new StepReport(step, System.nanoTime() - startNanos, device.peakBytes(), scalars);
     }
 
     private boolean isState(ValueRef value) {

@@ -3,6 +3,7 @@ package dev.drover.runtime.worker;
 import dev.drover.ir.UserError;
 import dev.drover.runtime.comm.Communicators;
 import dev.drover.runtime.comm.ConnectOptions;
+import dev.drover.runtime.checkpoint.Safetensors;
 import dev.drover.runtime.launch.ParentWatch;
 import dev.drover.runtime.wire.HostTensor;
 import dev.drover.runtime.wire.Wire;
@@ -15,6 +16,8 @@ import dev.drover.runtime.wire.proto.LoadRequest;
 import dev.drover.runtime.wire.proto.OpenRendezvousRequest;
 import dev.drover.runtime.wire.proto.PutReply;
 import dev.drover.runtime.wire.proto.RunRequest;
+import dev.drover.runtime.wire.proto.SaveReply;
+import dev.drover.runtime.wire.proto.SaveRequest;
 import dev.drover.runtime.wire.proto.ShutdownReply;
 import dev.drover.runtime.wire.proto.ShutdownRequest;
 import dev.drover.runtime.wire.proto.StepMessage;
@@ -27,6 +30,7 @@ import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -246,6 +250,7 @@ public final class Worker {
                     o.onNext(StepMessage.newBuilder()
                             .setStep(report.step())
                             .setElapsedNanos(report.elapsedNanos())
+                            .setPeakBytes(report.peakBytes())
                             .putAllScalars(report.scalars())
                             .build());
                 }
@@ -278,6 +283,14 @@ public final class Worker {
                     outgoing = null;
                 }
                 o.onNext(piece);
+            });
+        }
+
+        @Override
+        public void save(SaveRequest request, StreamObserver<SaveReply> out) {
+            inOrder("save", out, o -> {
+                Safetensors.write(Path.of(request.getFile()), request.getNamesList(), workload()::fetch);
+                o.onNext(SaveReply.getDefaultInstance());
             });
         }
 

@@ -74,8 +74,8 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
         if (size() == 1) {
             return;
         }
+        Tensor tensor = flat(buffer);
         try (PointerScope scope = new PointerScope()) {
-            Tensor tensor = flat(buffer);
             long bytes = tensor.nbytes();
             if (bytes <= SMALL_BYTES || buffer.elements() < size()) {
                 reduceWhole(tensor, buffer.dtype(), reduction);
@@ -121,8 +121,10 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
     public void allGather(Buffer input, Buffer output, long[] counts) {
         check("input", input, counts[self]);
         check("output", output, sum(counts));
+        Tensor from = flat(input);
+        Tensor to = flat(output);
         try (PointerScope scope = new PointerScope()) {
-            gather(flat(input), flat(output), counts);
+            gather(from, to, counts);
         }
     }
 
@@ -145,8 +147,10 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
     public void reduceScatter(Buffer input, Buffer output, long[] counts, Reduction reduction) {
         check("input", input, sum(counts));
         check("output", output, counts[self]);
+        Tensor from = flat(input);
+        Tensor to = flat(output);
         try (PointerScope scope = new PointerScope()) {
-            reducePieces(flat(input), flat(output), counts, input.dtype(), reduction);
+            reducePieces(from, to, counts, input.dtype(), reduction);
         }
     }
 
@@ -192,9 +196,9 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
     public void allToAll(Buffer input, Buffer output, long[] inputCounts, long[] outputCounts) {
         check("input", input, sum(inputCounts));
         check("output", output, sum(outputCounts));
+        Tensor from = flat(input);
+        Tensor to = flat(output);
         try (PointerScope scope = new PointerScope()) {
-            Tensor from = flat(input);
-            Tensor to = flat(output);
             int tag = nextTag();
             List<Work> works = new ArrayList<>();
             for (int distance = 1; distance < size(); distance++) {
@@ -213,8 +217,8 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
     /** Along a binomial tree: in round r the members at a distance below 2^r from the root send to those 2^r further. */
     @Override
     public void broadcast(Buffer buffer, int root) {
+        Tensor tensor = flat(buffer);
         try (PointerScope scope = new PointerScope()) {
-            Tensor tensor = flat(buffer);
             int tag = nextTag();
             int position = (self - root + size()) % size();
             for (int reach = 1; reach < size(); reach *= 2) {

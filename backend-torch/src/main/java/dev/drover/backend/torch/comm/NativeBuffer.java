@@ -7,7 +7,7 @@ import org.bytedeco.pytorch.Tensor;
 /** A buffer of libtorch's. */
 public interface NativeBuffer extends Buffer {
 
-    /** The elements as a dense tensor with one dim; owned by the buffer. */
+    /** The elements as a dense tensor with one dim; owned by the buffer. To be called outside of pointer scopes, since it may be made now. */
     Tensor flat();
 
     /** A buffer over a dense tensor with one dim, of which the caller stays the owner. */

@@ -1,0 +1,89 @@
+package dev.drover.runtime.checkpoint;
+
+import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import dev.drover.ir.UserError;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * What a checkpoint holds: {@code index.json} beside the safetensors files of the workers. Written last; a folder without it is no
+ * checkpoint.
+ *
+ * @param step steps that were done
+ * @param values by name of the training step's input
+ */
+public record CheckpointIndex(int version, long step, List<StoredValue> values) {
+
+    public static final int VERSION = 1;
+    private static final String FILE = "index.json";
+    private static final String FOLDER_PREFIX = "step-";
+
+    /**
+     * A state value.
+     *
+     * @param name of the input, the same under every plan
+     * @param dtype HLO's name
+     * @param dims of the whole value
+     */
+    public record StoredValue(String name, String dtype, List<Long> dims, List<Piece> pieces) {}
+
+    /** A part of a value: tensor {@code tensor} of a file, at the cuts of a slice. */
+    public record Piece(String file, String tensor, List<PieceCut> cuts) {}
+
+    /** As in a tensor slice: the units u of {@code dim} with {@code u / stride % parts == index}. */
+    public record PieceCut(int dim, long stride, int parts, int index) {}
+
+    /** The folder of the checkpoint after a step. */
+    public static Path folder(Path root, long step) {
+        return root.resolve(FOLDER_PREFIX + String.format("%09d", step));
+    }
+
+    /** The folder itself if it is a checkpoint, else the newest complete one in it. */
+    public static Path find(Path root) {
+        if (Files.exists(root.resolve(FILE))) {
+            return root;
+        }
+        try (Stream<Path> folders = Files.list(root)) {
+            return folders.filter(f -> f.getFileName().toString().startsWith(FOLDER_PREFIX))
+                    .filter(f -> Files.exists(f.resolve(FILE)))
+                    .max(Path::compareTo)
+                    .orElseThrow(() -> new UserError("The folder (" + root + ") must hold a checkpoint."));
+        } catch (IOException e) {
+            throw new UserError("The folder (" + root + ") must hold a checkpoint.", e);
+        }
+    }
+
+    public void write(Path folder) {
+        try {
+            Files.createDirectories(folder);
+            ObjectMapper mapper = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+            Path unfinished = folder.resolve(FILE + ".unfinished");
+            Files.write(unfinished, mapper.writeValueAsBytes(this));
+            Files.move(unfinished, folder.resolve(FILE), StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            throw new UncheckedIOException("The folder (" + folder + ") must be writable: " + e.getMessage(), e);
+        }
+    }
+
+    public static CheckpointIndex read(Path folder) {
+        Path file = folder.resolve(FILE);
+        try {
+            CheckpointIndex index = new ObjectMapper()
+                    .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+                    .readValue(Files.readAllBytes(file), CheckpointIndex.class);
+            if (index.version() != VERSION) {
+                throw new UserError("The version (" + index.version() + ") of checkpoint (" + folder + ") must be " + VERSION + ".");
+            }
+            return index;
+        } catch (IOException e) {
+            throw new UserError("The checkpoint (" + folder + ") must have a readable index: " + e.getMessage() + ".", e);
+        }
+    }
+}
