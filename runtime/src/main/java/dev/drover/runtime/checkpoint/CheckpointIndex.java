@@ -79,11 +79,13 @@ public record CheckpointIndex(int version, long step, List<StoredValue> values) 
                     .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
                     .readValue(Files.readAllBytes(file), CheckpointIndex.class);
             if (index.version() != VERSION) {
-                throw new UserError("The version (" + index.version() + ") of checkpoint (" + folder + ") must be " + VERSION + ".");
+                throw new UserError("The version (" + index.version() + ") of checkpoint (" + folder + ") must be "
+                        + VERSION + ".");
             }
             return index;
         } catch (IOException e) {
-            throw new UserError("The checkpoint (" + folder + ") must have a readable index: " + e.getMessage() + ".", e);
+            throw new UserError(
+                    "The checkpoint (" + folder + ") must have a readable index: " + e.getMessage() + ".", e);
         }
     }
 }

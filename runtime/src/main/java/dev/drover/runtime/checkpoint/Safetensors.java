@@ -68,7 +68,8 @@ public final class Safetensors {
                     StandardOpenOption.CREATE,
                     StandardOpenOption.TRUNCATE_EXISTING,
                     StandardOpenOption.WRITE)) {
-                ByteBuffer start = ByteBuffer.allocate(LENGTH_BYTES + header.length).order(ByteOrder.LITTLE_ENDIAN);
+                ByteBuffer start =
+                        ByteBuffer.allocate(LENGTH_BYTES + header.length).order(ByteOrder.LITTLE_ENDIAN);
                 writeFully(out, start.putLong(header.length).put(header).flip());
                 for (String name : names) {
                     writeFully(out, tensorByName.apply(name).data());
@@ -126,7 +127,7 @@ public final class Safetensors {
                 throw broken(file);
             }
             ByteBuffer header = read(in, LENGTH_BYTES, headerBytes, file);
-            JsonNode root = new ObjectMapper().readTree(header.array());
+            JsonNode root = new ObjectMapper().readTree(StandardCharsets.UTF_8.decode(header).toString());
             Map<String, DType> dtypeByName = new HashMap<>();
             NAME_BY_DTYPE.forEach((dtype, name) -> dtypeByName.put(name, dtype));
             Map<String, Entry> entries = new LinkedHashMap<>();
@@ -143,19 +144,20 @@ public final class Safetensors {
                     }
                     long start = entry.path("data_offsets").path(0).asLong();
                     entries.put(
-                            field.getKey(),
-                            new Entry(ArrayShape.of(dtype, dims), LENGTH_BYTES + headerBytes + start));
+                            field.getKey(), new Entry(ArrayShape.of(dtype, dims), LENGTH_BYTES + headerBytes + start));
                 }
             }
             return entries;
         } catch (IOException e) {
-            throw new UserError("The file (" + file + ") must be a readable safetensors file: " + e.getMessage() + ".", e);
+            throw new UserError(
+                    "The file (" + file + ") must be a readable safetensors file: " + e.getMessage() + ".", e);
         }
     }
 
     public static HostTensor read(Path file, Entry entry) {
         try (FileChannel in = FileChannel.open(file, StandardOpenOption.READ)) {
-            return new HostTensor(entry.shape(), read(in, entry.position(), entry.shape().sizeBytes(), file));
+            return new HostTensor(
+                    entry.shape(), read(in, entry.position(), entry.shape().sizeBytes(), file));
         } catch (IOException e) {
             throw new UserError("The file (" + file + ") must be readable: " + e.getMessage() + ".", e);
         }

@@ -49,7 +49,9 @@ final class Checkpoints {
                         String tensor = "input:" + feed.input();
                         String file = "rank-" + worker.rank() + ".safetensors";
                         pieces.put(feed.slice(), new Piece(file, tensor, cuts(feed.slice())));
-                        namesByRank.computeIfAbsent(worker.rank(), r -> new ArrayList<>()).add(tensor);
+                        namesByRank
+                                .computeIfAbsent(worker.rank(), r -> new ArrayList<>())
+                                .add(tensor);
                     }
                 }
             }
@@ -76,7 +78,8 @@ final class Checkpoints {
     }
 
     /** Restores all state inputs from a folder, and returns the step after which it was saved. */
-    static long restore(Execution execution, Map<Integer, ArrayShape> shapeByInput, List<String> inputNames, Path folder) {
+    static long restore(
+            Execution execution, Map<Integer, ArrayShape> shapeByInput, List<String> inputNames, Path folder) {
         CheckpointIndex index = CheckpointIndex.read(folder);
         Map<String, StoredValue> valueByName = new LinkedHashMap<>();
         index.values().forEach(value -> valueByName.put(value.name(), value));

@@ -107,7 +107,11 @@ final class StepCollector implements AutoCloseable {
         public void onNext(StepMessage message) {
             reportsByRank
                     .get(rank)
-                    .add(new StepReport(message.getStep(), message.getElapsedNanos(), message.getPeakBytes(), message.getScalarsMap()));
+                    .add(new StepReport(
+                            message.getStep(),
+                            message.getElapsedNanos(),
+                            message.getPeakBytes(),
+                            message.getScalarsMap()));
         }
 
         @Override

@@ -1,9 +1,9 @@
 package dev.drover.runtime.worker;
 
 import dev.drover.ir.UserError;
+import dev.drover.runtime.checkpoint.Safetensors;
 import dev.drover.runtime.comm.Communicators;
 import dev.drover.runtime.comm.ConnectOptions;
-import dev.drover.runtime.checkpoint.Safetensors;
 import dev.drover.runtime.launch.ParentWatch;
 import dev.drover.runtime.wire.HostTensor;
 import dev.drover.runtime.wire.Wire;
