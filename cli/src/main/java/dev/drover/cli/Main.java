@@ -1,5 +1,8 @@
 package dev.drover.cli;
 
+import dev.drover.ir.UserError;
+import dev.drover.runtime.WorkerFailure;
+import dev.drover.solver.SolverInputException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
@@ -8,8 +11,28 @@ import picocli.CommandLine.Command;
         name = "drover",
         description = "Plans and runs parallel training of a model given as a graph.",
         version = "drover 0.1.0",
-        mixinStandardHelpOptions = true)
+        mixinStandardHelpOptions = true,
+        subcommands = {
+            ExplainCommand.class,
+            InspectCommand.class,
+            PlanCommand.class,
+            ReportCommand.class,
+            SimulateCommand.class,
+            SolveCommand.class,
+            TrainCommand.class,
+            VerifyCommand.class
+        },
+        footer = {
+            "",
+            "MODEL is a file of HLO text (.gz is read directly) or a zoo name such as",
+            "gpt:layers=4,hidden=128,heads=4,seq=64,batch=16. Exit codes: 0 ok, 1 bug in drover,",
+            "2 mistake in what was given, 3 a worker failed.",
+            "",
+            "Example: drover train gpt:layers=4,hidden=128,heads=4,seq=64,batch=16 --workers 4 --steps 50"
+        })
 public final class Main implements Runnable {
+    static final int USER_MISTAKE = 2;
+    static final int WORKER_FAILED = 3;
 
     private Main() {}
 
@@ -18,8 +41,40 @@ public final class Main implements Runnable {
         CommandLine.usage(this, System.out);
     }
 
+    /** The command line as an object, for tests and for {@link #main}. */
+    static CommandLine commandLine() {
+        CommandLine commandLine = new CommandLine(new Main());
+        commandLine.setCaseInsensitiveEnumValuesAllowed(true);
+        commandLine.setExecutionExceptionHandler((problem, line, parsed) -> {
+            if (problem instanceof UserError || problem instanceof SolverInputException) {
+                System.err.println("drover: " + problem.getMessage());
+                return USER_MISTAKE;
+            }
+            if (problem instanceof WorkerFailure) {
+                System.err.println("drover: " + problem.getMessage());
+                return WORKER_FAILED;
+            }
+            System.err.println("drover: this is a bug in drover, please report it with the following.");
+            problem.printStackTrace();
+            return 1;
+        });
+        commandLine.setParameterExceptionHandler((problem, args) -> {
+            System.err.println("drover: " + problem.getMessage());
+            if (!CommandLine.UnmatchedArgumentException.printSuggestions(problem, line())) {
+                System.err.println(
+                        "Maybe see " + problem.getCommandLine().getCommandSpec().qualifiedName(" ") + " --help.");
+            }
+            return USER_MISTAKE;
+        });
+        return commandLine;
+    }
+
+    private static java.io.PrintWriter line() {
+        return new java.io.PrintWriter(System.err, true, java.nio.charset.StandardCharsets.UTF_8);
+    }
+
     /** Runs one command and exits with its code: 0 ok, 1 bug, 2 user error, 3 failure of a worker. */
     public static void main(String[] args) {
-        System.exit(new CommandLine(new Main()).execute(args));
+        System.exit(commandLine().execute(args));
     }
 }

@@ -1,0 +1,204 @@
+package dev.drover.cli;
+
+import dev.drover.importers.safetensors.Safetensors;
+import dev.drover.ir.UserError;
+import dev.drover.ir.eval.Literal;
+import dev.drover.ir.graph.InputRole;
+import dev.drover.ir.graph.TrainingStep;
+import dev.drover.ir.init.Distribution;
+import dev.drover.ir.init.InitialValue;
+import dev.drover.ir.init.InitialValues;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.models.BatchInput;
+import dev.drover.models.Model;
+import dev.drover.runtime.data.BatchSource;
+import dev.drover.runtime.data.Synthetic;
+import dev.drover.runtime.data.TokenText;
+import dev.drover.runtime.worker.InitialState;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a model's inputs are fed: initial values of the state, by rule or by value, and sources of data.
+ *
+ * @param initial rules for state inputs
+ * @param values state inputs whose value is given
+ * @param data sources of the inputs that are fed at each step
+ * @param note what people should know about it
+ */
+record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integer, BatchSource> data, String note) {
+
+    /** Made for a model: zoo models say what they want; other files get made-up values. */
+    static ModelInputs of(LoadedModel model, @Nullable Path text, long seed) {
+        Model zoo = model.zoo();
+        return zoo != null ? ofZoo(zoo, text, seed) : ofFile(model.flat(), seed);
+    }
+
+    private static ModelInputs ofZoo(Model model, @Nullable Path data, long seed) {
+        Map<Integer, InitialValue> rules = new TreeMap<>();
+        for (int i = 0; i < model.initialValues().size(); i++) {
+            rules.put(i, model.initialValues().get(i));
+        }
+        Map<Integer, BatchSource> sources = new TreeMap<>();
+        String note = "data is made up";
+        @Nullable TokenText text = null;
+        for (int i = 0; i < model.batch().size(); i++) {
+            BatchInput input = model.batch().get(i);
+            int number = model.initialValues().size() + i;
+            boolean tokens = input.kind() == BatchInput.Kind.TOKENS || input.kind() == BatchInput.Kind.NEXT_TOKENS;
+            if (tokens && text == null) {
+                Path path = data != null ? data : ownDocs();
+                text = TokenText.read(path, seed);
+                note = "data is the text of " + path + " (" + text.size() + " bytes)";
+            }
+            sources.put(number, source(model, input, number, text, sources, seed));
+        }
+        if (data != null && text == null) {
+            throw new UserError(
+                    "The data (" + data + ") can be given to models of text only; " + model.name() + " is none.");
+        }
+        return new ModelInputs(new InitialState(seed, rules), Map.of(), sources, note);
+    }
+
+    private static BatchSource source(
+            Model model,
+            BatchInput input,
+            int number,
+            @Nullable TokenText text,
+            Map<Integer, BatchSource> before,
+            long seed) {
+        ArrayShape shape = input.shape();
+        return switch (input.kind()) {
+            case TOKENS -> windows(text, shape, 0, input.limit());
+            case NEXT_TOKENS -> windows(text, shape, 1, input.limit());
+            case CLASSES -> classes(model, input, before, seed);
+            case UNIFORM -> Synthetic.drawn(shape, new Distribution.Uniform(0, 1), input.name(), seed + number);
+            case IMAGES -> Synthetic.drawnOnce(shape, new Distribution.Normal(0.5), input.name(), seed);
+            default -> Synthetic.drawn(shape, new Distribution.Normal(1), input.name(), seed + number);
+        };
+    }
+
+    private static BatchSource windows(@Nullable TokenText text, ArrayShape shape, int shift, long limit) {
+        if (text == null) {
+            throw new IllegalStateException("The text must be read.");
+        }
+        return text.windows(shape, shift, limit);
+    }
+
+    private static BatchSource classes(Model model, BatchInput input, Map<Integer, BatchSource> before, long seed) {
+        for (int i = 0; i < model.batch().size(); i++) {
+            BatchSource features = before.get(model.initialValues().size() + i);
+            if (features != null && model.batch().get(i).kind() == BatchInput.Kind.FEATURES) {
+                return Synthetic.classesOf(features, input.shape(), input.limit());
+            }
+        }
+        return Synthetic.drawn(input.shape(), new Distribution.Integers(0, input.limit()), input.name(), seed);
+    }
+
+    /** The text that is at hand wherever Drover is: its own documents. */
+    private static Path ownDocs() {
+        String root = System.getProperty("drover.root");
+        if (root != null) {
+            Path docs = Path.of(root, "docs");
+            return Files.isDirectory(docs) ? docs : Path.of(root);
+        }
+        return Path.of(".");
+    }
+
+    private static ModelInputs ofFile(TrainingStep step, long seed) {
+        Map<Integer, InitialValue> rules = new TreeMap<>();
+        Map<Integer, BatchSource> sources = new TreeMap<>();
+        for (int i = 0; i < step.inputs().size(); i++) {
+            InputRole role = step.inputs().get(i);
+            ArrayShape shape = step.inputShapes().get(i);
+            Distribution distribution = madeUp(role.kind(), shape);
+            if (isFedEachStep(step, i)) {
+                sources.put(i, Synthetic.drawn(shape, distribution, role.name(), seed));
+            } else {
+                rules.put(i, new InitialValue(role.name(), shape, distribution));
+            }
+        }
+        return new ModelInputs(new InitialState(seed, rules), Map.of(), sources, "parameters and data are made up");
+    }
+
+    private static Distribution madeUp(InputRole.Kind kind, ArrayShape shape) {
+        if (shape.dtype().isFloat()) {
+            return switch (kind) {
+                case PARAMETER -> new Distribution.Normal(0.05);
+                case BATCH -> new Distribution.Normal(1);
+                default -> new Distribution.Constant(0);
+            };
+        }
+        return kind == InputRole.Kind.BATCH ? new Distribution.Integers(0, 2) : new Distribution.Constant(0);
+    }
+
+    /** Whether an input is given anew at each step rather than kept. */
+    static boolean isFedEachStep(TrainingStep step, int input) {
+        InputRole.Kind kind = step.inputs().get(input).kind();
+        boolean updated = step.outputs().stream().anyMatch(role -> role.input() == input);
+        return !updated && kind != InputRole.Kind.PARAMETER && kind != InputRole.Kind.OPTIMIZER_STATE;
+    }
+
+    /** Values from a safetensors file, its tensors in the order of their names, one for each input. */
+    static ModelInputs ofTensors(TrainingStep step, Path file) {
+        List<Literal> given = read(file, step.inputShapes(), "inputs");
+        Map<Integer, Literal> values = new TreeMap<>();
+        Map<Integer, BatchSource> sources = new TreeMap<>();
+        for (int i = 0; i < given.size(); i++) {
+            if (isFedEachStep(step, i)) {
+                sources.put(i, BatchSource.fixed(given.get(i)));
+            } else {
+                values.put(i, given.get(i));
+            }
+        }
+        return new ModelInputs(InitialState.NONE, values, sources, "inputs are from " + file);
+    }
+
+    /** The tensors of a file in the order of their names, which must have these shapes. */
+    static List<Literal> read(Path file, List<ArrayShape> shapes, String what) {
+        Safetensors tensors = Safetensors.open(file);
+        List<String> names = tensors.tensors().keySet().stream().sorted().toList();
+        if (names.size() != shapes.size()) {
+            throw new UserError("The tensors (" + names.size() + ") of file (" + file + ") must be the model's " + what
+                    + " (" + shapes.size() + ").");
+        }
+        List<Literal> out = new ArrayList<>();
+        Iterator<ArrayShape> expected = shapes.iterator();
+        for (String name : names) {
+            ArrayShape shape = expected.next();
+            Literal literal = tensors.literal(name);
+            if (!literal.shape().equals(shape)) {
+                throw new UserError("The shape (" + literal.shape() + ") of tensor (" + name + ") in " + file
+                        + " must be " + shape + ".");
+            }
+            out.add(literal);
+        }
+        return out;
+    }
+
+    /** Every input of one step as a whole value. */
+    List<Literal> whole(TrainingStep step, long number) {
+        List<Literal> out = new ArrayList<>();
+        for (int i = 0; i < step.inputs().size(); i++) {
+            BatchSource source = data.get(i);
+            Literal value = values.get(i);
+            InitialValue rule = initial.valueByInput().get(i);
+            if (source != null) {
+                out.add(source.batch(number));
+            } else if (value != null) {
+                out.add(value);
+            } else if (rule != null) {
+                out.add(InitialValues.fill(rule, initial.seed()));
+            } else {
+                throw new IllegalStateException("The input (" + i + ") must have a value.");
+            }
+        }
+        return out;
+    }
+}

@@ -1,0 +1,135 @@
+package dev.drover.cli;
+
+import dev.drover.ir.UserError;
+import dev.drover.plan.cluster.CachedCalibration;
+import dev.drover.plan.cluster.Cluster;
+import dev.drover.plan.cluster.ClusterText;
+import dev.drover.plan.cluster.JavaCalibration;
+import dev.drover.plan.cluster.Presets;
+import dev.drover.plan.text.PlanText;
+import dev.drover.planner.search.PlanSearch;
+import dev.drover.planner.search.Planned;
+import dev.drover.planner.search.SearchOptions;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Options of the commands that plan: the cluster, and what of a plan is given rather than searched. */
+final class PlanOptions {
+    @Option(
+            names = {"-c", "--cluster"},
+            paramLabel = "C",
+            description =
+                    "A cluster file (YAML) or a preset: local:N, m8:N, s1:N, c1x:N, p3.8xlarge:N, a100:N, h100:N.")
+    @Nullable
+    String cluster;
+
+    @Option(
+            names = "--workers",
+            paramLabel = "N",
+            description = "Worker processes on this machine; short for --cluster local:N.")
+    @Nullable
+    Integer workers;
+
+    @Option(names = "--stages", paramLabel = "S", description = "Pipeline stages; searched if absent.")
+    @Nullable
+    Integer stages;
+
+    @Option(
+            names = "--mesh",
+            paramLabel = "A[xB]",
+            description = "Devices of each stage, as one or two axes such as 4 or 2x2; searched if absent.")
+    @Nullable
+    String mesh;
+
+    @Option(names = "--micro-batches", paramLabel = "M", description = "Micro-batches of a step; searched if absent.")
+    @Nullable
+    Integer microBatches;
+
+    @Option(
+            names = "--schedule",
+            paramLabel = "NAME",
+            description = "Order of micro-batches: gpipe, 1f1b, .. (default 1f1b).")
+    @Nullable
+    String schedule;
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "SECONDS",
+            defaultValue = "40",
+            description = "Begin no further candidate after this time (default ${DEFAULT-VALUE}).")
+    double timeoutSeconds;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "Of all random choices (default ${DEFAULT-VALUE}).")
+    long seed;
+
+    /** The cluster that is asked for; {@code absent} workers on this machine if nothing is. */
+    Cluster cluster(int absent) {
+        if (cluster != null && workers != null) {
+            throw new UserError(
+                    "The options --cluster (" + cluster + ") and --workers (" + workers + ") must not be given both.");
+        }
+        if (workers != null && workers < 1) {
+            throw new UserError("The workers (" + workers + ") must be at least 1.");
+        }
+        String text = cluster != null ? cluster : "local:" + (workers != null ? workers : absent);
+        Path file = Path.of(text);
+        if (Files.isRegularFile(file)) {
+            try {
+                return ClusterText.parse(Files.readString(file), text);
+            } catch (IOException e) {
+                throw new UserError("The cluster file (" + text + ") must be readable: " + e.getMessage() + ".", e);
+            }
+        }
+        return Presets.parse(text, new CachedCalibration(calibrationFile(), new JavaCalibration()));
+    }
+
+    /** Where what was measured of this machine is kept. */
+    private static Path calibrationFile() {
+        return Path.of(System.getProperty("user.home"), ".drover", "calibration.yaml");
+    }
+
+    SearchOptions searchOptions() {
+        SearchOptions options = new SearchOptions(stages, null, microBatches, schedule, timeoutSeconds, seed);
+        return mesh == null ? options : options.withMesh(meshSizes(mesh));
+    }
+
+    private static List<Integer> meshSizes(String text) {
+        List<Integer> sizes = new ArrayList<>();
+        for (String part : text.split("x", -1)) {
+            if (!part.matches("[1-9][0-9]{0,5}")) {
+                throw new UserError("The mesh (" + text + ") must be like 4 or 2x2.");
+            }
+            sizes.add(Integer.valueOf(part));
+        }
+        return sizes;
+    }
+
+    /** Searches, and tells what it does. */
+    Planned plan(LoadedModel model, int absentWorkers) {
+        return PlanSearch.search(
+                model.flat(), model.source(), cluster(absentWorkers), searchOptions(), Output::progress);
+    }
+
+    /** Whether an argument is a plan file. */
+    static boolean isPlan(String argument) {
+        return argument.endsWith(".json") && Files.isRegularFile(Path.of(argument));
+    }
+
+    /** A plan that is stored, with the model that it names (or another source of the same model). */
+    static StoredPlan stored(String argument, @Nullable String modelSource) {
+        var plan = PlanText.read(Path.of(argument));
+        return new StoredPlan(
+                plan,
+                LoadedModel.load(
+                        modelSource != null ? modelSource : plan.model().source()));
+    }
+}

@@ -1,0 +1,168 @@
+package dev.drover.cli;
+
+import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.ops.Collective;
+import dev.drover.plan.sim.MemoryUse;
+import dev.drover.plan.sim.SimulatedStep;
+import dev.drover.plan.task.Program;
+import dev.drover.plan.task.Task;
+import dev.drover.plan.task.WorkerPlan;
+import dev.drover.plan.text.Plan;
+import dev.drover.planner.search.Planned;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** What is shown of a plan, as text and as JSON. */
+final class PlanTables {
+    private PlanTables() {}
+
+    /** Count and bytes of the communication of one device in one step. */
+    record Traffic(long count, long bytes) {
+        Traffic plus(long moreBytes) {
+            return new Traffic(count + 1, bytes + moreBytes);
+        }
+    }
+
+    /** Collectives and sends by opcode, of the worker that has most. */
+    static Map<String, Traffic> traffic(Planned planned) {
+        Map<String, Traffic> most = new TreeMap<>();
+        for (WorkerPlan worker : planned.execution().workers()) {
+            Map<String, Traffic> own = new TreeMap<>();
+            for (Task task : worker.tasks()) {
+                if (task instanceof Task.Run run) {
+                    Program program = planned.execution().programs().get(run.program());
+                    for (Instruction instruction : program.computation().instructions()) {
+                        if (instruction.op() instanceof Collective) {
+                            add(
+                                    own,
+                                    instruction.op().opcode(),
+                                    instruction.shape().sizeBytes());
+                        }
+                    }
+                } else if (task instanceof Task.Send send) {
+                    add(own, "send", send.shape().sizeBytes());
+                }
+            }
+            own.forEach((kind, traffic) -> most.merge(kind, traffic, (a, b) -> a.bytes() >= b.bytes() ? a : b));
+        }
+        return most;
+    }
+
+    private static void add(Map<String, Traffic> traffic, String kind, long bytes) {
+        traffic.put(kind, traffic.getOrDefault(kind, new Traffic(0, 0)).plus(bytes));
+    }
+
+    static Map<String, Object> json(Planned planned, double planningMillis) {
+        Plan plan = planned.plan();
+        SimulatedStep step = planned.simulated();
+        Map<String, Object> out = new LinkedHashMap<>();
+        out.put("model", plan.model().source());
+        out.put("cluster", plan.cluster().name());
+        out.put("stepTimeNanos", Math.round(step.stepNanos()));
+        out.put("computeNanos", Math.round(step.computeNanos()));
+        out.put("collectiveNanos", Math.round(step.collectiveNanos()));
+        out.put("pointToPointNanos", Math.round(step.pointToPointNanos()));
+        out.put("bubbleNanos", Math.round(step.bubbleNanos()));
+        out.put(
+                "peakMemoryBytes",
+                step.memory().stream().map(MemoryUse::peakBytes).toList());
+        out.put("memory", plan.predicted() == null ? List.of() : memoryJson(step));
+        if (plan.certificate() != null) {
+            out.put("objective", plan.certificate().objectiveNanos());
+            out.put("lowerBound", plan.certificate().lowerBoundNanos());
+            out.put("gap", plan.certificate().gap());
+        }
+        out.put("planningMillis", Math.round(planningMillis));
+        out.put("stages", plan.stages());
+        Map<String, Integer> mesh = new LinkedHashMap<>();
+        plan.mesh().axes().forEach(axis -> mesh.put(axis.name(), axis.size()));
+        out.put("mesh", mesh);
+        out.put("microBatches", plan.microBatches());
+        out.put("schedule", plan.schedule());
+        Map<String, Object> collectives = new LinkedHashMap<>();
+        traffic(planned).forEach((kind, t) -> collectives.put(kind, Map.of("count", t.count(), "bytes", t.bytes())));
+        out.put("collectives", collectives);
+        return out;
+    }
+
+    private static List<Map<String, Object>> memoryJson(SimulatedStep step) {
+        List<Map<String, Object>> rows = new ArrayList<>();
+        for (MemoryUse use : step.memory()) {
+            Map<String, Object> row = new LinkedHashMap<>();
+            row.put("device", use.rank());
+            row.put("stage", step.stageByRank().get(use.rank()));
+            row.put("peakBytes", use.peakBytes());
+            row.put("limitBytes", use.limitBytes());
+            Map<String, Long> parts = new LinkedHashMap<>();
+            use.peakBytesByKind().forEach((kind, bytes) -> parts.put(kind.name().toLowerCase(Locale.ROOT), bytes));
+            row.put("parts", parts);
+            rows.add(row);
+        }
+        return rows;
+    }
+
+    static void print(Planned planned) {
+        Plan plan = planned.plan();
+        SimulatedStep step = planned.simulated();
+        System.out.printf(
+                Locale.ROOT,
+                "plan: %d stage%s, mesh %s, %d micro-batch%s, %s, on %s%n%n",
+                plan.stages(),
+                plan.stages() == 1 ? "" : "s",
+                plan.mesh(),
+                plan.microBatches(),
+                plan.microBatches() == 1 ? "" : "es",
+                plan.schedule(),
+                plan.cluster().name());
+        double total = Math.max(1, step.stepNanos());
+        List<List<String>> parts = new ArrayList<>();
+        parts.add(part("step", step.stepNanos(), total));
+        parts.add(part("  compute", step.computeNanos(), total));
+        parts.add(part("  collectives", step.collectiveNanos(), total));
+        parts.add(part("  point to point", step.pointToPointNanos(), total));
+        parts.add(part("  bubble", step.bubbleNanos(), total));
+        Output.table(List.of("predicted time (mean device)", "", "share"), parts);
+        System.out.println();
+        memory(step);
+        System.out.println();
+        List<List<String>> traffic = new ArrayList<>();
+        traffic(planned)
+                .forEach((kind, t) -> traffic.add(List.of(kind, String.valueOf(t.count()), MemoryUse.text(t.bytes()))));
+        Output.table(List.of("communication per device and step", "count", "size"), traffic);
+        candidates(plan);
+    }
+
+    private static List<String> part(String name, double nanos, double total) {
+        return List.of(name, Output.time(nanos), String.format(Locale.ROOT, "%.1f %%", 100 * nanos / total));
+    }
+
+    private static void memory(SimulatedStep step) {
+        List<List<String>> rows = new ArrayList<>();
+        for (MemoryUse use : step.memory()) {
+            rows.add(List.of(
+                    "device " + use.rank() + " (stage " + step.stageByRank().get(use.rank()) + ")",
+                    MemoryUse.text(use.peakBytes()),
+                    MemoryUse.text(use.limitBytes()),
+                    use.parts()));
+        }
+        Output.table(List.of("memory", "peak", "limit", "at the peak"), rows);
+    }
+
+    private static void candidates(Plan plan) {
+        System.out.println();
+        List<List<String>> rows = new ArrayList<>();
+        for (Plan.Candidate candidate : plan.candidates()) {
+            rows.add(List.of(
+                    candidate.stages() + " x " + candidate.mesh(),
+                    String.valueOf(candidate.microBatches()),
+                    candidate.stepTimeNanos() == 0 ? "-" : Output.time((double) candidate.stepTimeNanos()),
+                    candidate.peakMemoryBytes() == 0 ? "-" : MemoryUse.text(candidate.peakMemoryBytes()),
+                    candidate.rejected().isEmpty() ? "chosen" : candidate.rejected()));
+        }
+        Output.table(List.of("candidates: stages x mesh", "micro-batches", "step", "memory", ""), rows);
+    }
+}

@@ -1,0 +1,126 @@
+package dev.drover.cli;
+
+import dev.drover.ir.UserError;
+import dev.drover.solver.ContestFile;
+import dev.drover.solver.Evaluator;
+import dev.drover.solver.Improvement;
+import dev.drover.solver.Solution;
+import dev.drover.solver.SolveOptions;
+import dev.drover.solver.StrategyProblem;
+import dev.drover.solver.StrategySolver;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code drover solve}. */
+@Command(
+        name = "solve",
+        description =
+                "Solves a strategy problem in the format of the IOPDDL contest: best choice found and lower bound.",
+        mixinStandardHelpOptions = true,
+        footer = {"", "Example: drover solve problem.json.gz --timeout 60"})
+final class SolveCommand implements Callable<Integer> {
+    @Parameters(paramLabel = "PROBLEM.json[.gz]", description = "The problem.")
+    Path problem = Path.of("");
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "SECONDS",
+            defaultValue = "60",
+            description = "Wall clock, reading included (default ${DEFAULT-VALUE}).")
+    double timeoutSeconds;
+
+    @Option(
+            names = "--threads",
+            paramLabel = "T",
+            defaultValue = "2",
+            description = "Working threads (default ${DEFAULT-VALUE}).")
+    int threads;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "Of all random choices (default ${DEFAULT-VALUE}).")
+    long seed;
+
+    @Option(names = "--json", description = "Print one JSON object.")
+    boolean json;
+
+    @Override
+    public Integer call() {
+        long start = System.nanoTime();
+        if (!Files.isRegularFile(problem)) {
+            throw new UserError("The problem file (" + problem + ") must exist.");
+        }
+        if (!(timeoutSeconds > 0) || threads < 1) {
+            throw new UserError("The timeout (" + timeoutSeconds + ") and threads (" + threads
+                    + ") must be above 0 and at least 1.");
+        }
+        StrategyProblem read;
+        try {
+            read = ContestFile.read(problem);
+        } catch (IOException e) {
+            throw new UserError("The problem file (" + problem + ") must be readable: " + e.getMessage() + ".", e);
+        }
+        double readSeconds = (System.nanoTime() - start) / 1e9;
+        Output.progress(String.format(
+                Locale.ROOT, "%d nodes, %d edges, read in %.2f s", read.nodeCount(), read.edgeCount(), readSeconds));
+        SolveOptions options = SolveOptions.ofSeconds(Math.max(0.05, timeoutSeconds - readSeconds))
+                .withThreads(threads)
+                .withSeed(seed);
+        Solution solution = StrategySolver.solve(read, options, improvement -> progress(improvement, readSeconds));
+        double seconds = (System.nanoTime() - start) / 1e9;
+        if (solution.choices().isEmpty()) {
+            throw new UserError("The problem (" + problem + ") must have a choice: " + solution.explanation());
+        }
+        if (Evaluator.evaluate(read, solution.choices())
+                        .cost()
+                        .compareTo(java.math.BigInteger.valueOf(solution.objective()))
+                != 0) {
+            throw new IllegalStateException("The objective must be what the evaluator computes.");
+        }
+        print(solution, seconds);
+        return 0;
+    }
+
+    private static void progress(Improvement improvement, double readSeconds) {
+        Output.progress(String.format(
+                Locale.ROOT,
+                "%8.2f s  cost %s  bound %,d  (%s)",
+                readSeconds + improvement.seconds(),
+                improvement.objective() == Long.MAX_VALUE
+                        ? "-"
+                        : String.format(Locale.ROOT, "%,d", improvement.objective()),
+                improvement.lowerBound(),
+                improvement.phase()));
+    }
+
+    private void print(Solution solution, double seconds) {
+        if (json) {
+            Map<String, Object> out = new LinkedHashMap<>();
+            out.put("objective", solution.objective());
+            out.put("lowerBound", solution.lowerBound());
+            out.put("gap", solution.gap());
+            out.put("peakUsage", solution.peakUsage());
+            out.put("usageLimit", solution.usageLimit());
+            out.put("choices", solution.choices());
+            out.put("seconds", seconds);
+            out.put("improvements", solution.improvements());
+            Output.json(out);
+            return;
+        }
+        System.out.printf(Locale.ROOT, "cost         %,d%n", solution.objective());
+        System.out.printf(Locale.ROOT, "lower bound  %,d (gap %.4f %%)%n", solution.lowerBound(), 100 * solution.gap());
+        System.out.printf(Locale.ROOT, "peak usage   %,d of %,d%n", solution.peakUsage(), solution.usageLimit());
+        System.out.printf(Locale.ROOT, "time         %.2f s%n", seconds);
+        System.out.println("Choices are printed with --json.");
+    }
+}

@@ -1,0 +1,223 @@
+package dev.drover.cli;
+
+import dev.drover.ir.UserError;
+import dev.drover.ir.graph.InputRole;
+import dev.drover.ir.graph.TrainingStep;
+import dev.drover.planner.search.Planned;
+import dev.drover.report.ReportPage;
+import dev.drover.report.TrainingRecord;
+import dev.drover.runtime.coordinator.Execution;
+import dev.drover.runtime.worker.StepReport;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code drover train}. */
+@Command(
+        name = "train",
+        description = "Plans (unless a plan is given) and trains on worker processes of this machine.",
+        mixinStandardHelpOptions = true,
+        footer = {
+            "",
+            "Example: drover train gpt:layers=4,hidden=128,heads=4,seq=64,batch=16 --workers 4 --steps 50 --stages 2 --mesh 2"
+        })
+final class TrainCommand implements Callable<Integer> {
+    /** Data of so many steps is sent ahead. */
+    private static final int STEPS_AHEAD = 8;
+
+    @Parameters(paramLabel = "MODEL|P", description = "A file of HLO text, a zoo name, or a plan file.")
+    String subject = "";
+
+    @Mixin
+    PlanOptions options = new PlanOptions();
+
+    @Mixin
+    RunOptions run = new RunOptions();
+
+    @Option(
+            names = "--model",
+            paramLabel = "MODEL",
+            description = "The model of a plan, if it is no longer where the plan says.")
+    @Nullable
+    String model;
+
+    @Option(names = "--steps", paramLabel = "K", defaultValue = "20", description = "Steps (default ${DEFAULT-VALUE}).")
+    int steps;
+
+    @Option(
+            names = "--data",
+            paramLabel = "FILE",
+            description = "Text for models of text, a byte a token: a file, or a folder of .txt and .md"
+                    + " (default: Drover's own docs).")
+    @Nullable
+    Path data;
+
+    @Option(
+            names = "--inputs",
+            paramLabel = "F.safetensors",
+            description = "First inputs, in the order of the tensors' names.")
+    @Nullable
+    Path inputsFile;
+
+    @Option(
+            names = "--checkpoint",
+            paramLabel = "DIR",
+            description = "Save the state here at the end; go on from what is there already.")
+    @Nullable
+    Path checkpoint;
+
+    @Option(names = "--json", description = "Print one JSON object.")
+    boolean json;
+
+    @Override
+    public Integer call() {
+        if (steps < 1) {
+            throw new UserError("The steps (" + steps + ") must be at least 1.");
+        }
+        Planned planned;
+        LoadedModel loaded;
+        if (PlanOptions.isPlan(subject)) {
+            StoredPlan stored = PlanOptions.stored(subject, model);
+            loaded = stored.model();
+            planned = stored.compiled();
+        } else {
+            loaded = LoadedModel.load(subject);
+            planned = options.plan(loaded, 4);
+        }
+        ModelInputs inputs = inputsFile != null
+                ? ModelInputs.ofTensors(loaded.flat(), inputsFile)
+                : ModelInputs.of(loaded, data, options.seed);
+        int workers = planned.execution().workers().size();
+        Output.progress(inputs.note());
+        Output.progress(String.format(
+                Locale.ROOT,
+                "plan: %d stages x mesh %s, %d micro-batches; predicted step %s",
+                planned.plan().stages(),
+                planned.plan().mesh(),
+                planned.plan().microBatches(),
+                Output.time(planned.simulated().stepNanos())));
+        TrainingRecord record;
+        try (Workers processes = Workers.start(workers, run.port, run.threads, run.folder())) {
+            record = train(processes.load(planned.execution(), inputs), loaded, planned, inputs);
+        }
+        Path page = run.folder().resolve("report.html");
+        write(page, ReportPage.of(planned, record));
+        print(record, page);
+        return 0;
+    }
+
+    private TrainingRecord train(Execution execution, LoadedModel loaded, Planned planned, ModelInputs inputs) {
+        TrainingStep step = loaded.flat();
+        List<String> names = step.inputs().stream().map(InputRole::name).toList();
+        long first = 0;
+        if (checkpoint != null && Files.isDirectory(checkpoint)) {
+            first = execution.restore(names, checkpoint);
+            Output.progress("going on after step " + first + " from " + checkpoint);
+        }
+        List<Double> losses = new ArrayList<>();
+        List<Double> millis = new ArrayList<>();
+        long[] peaks = new long[planned.execution().workers().size()];
+        for (int done = 0; done < steps; done += STEPS_AHEAD) {
+            int now = Math.min(STEPS_AHEAD, steps - done);
+            for (int i = 0; i < now; i++) {
+                Workers.feed(execution, inputs, first + done + i);
+            }
+            execution.run(first + done, now, reports -> {
+                double loss = step.loss() < 0 ? Double.NaN : Execution.scalar(reports, step.loss());
+                losses.add(loss);
+                double slowest = reports.stream()
+                        .mapToLong(StepReport::elapsedNanos)
+                        .max()
+                        .orElse(0);
+                millis.add(slowest / 1e6);
+                for (int rank = 0; rank < peaks.length; rank++) {
+                    peaks[rank] = Math.max(peaks[rank], reports.get(rank).peakBytes());
+                }
+                progress(losses.size(), loss, slowest, loaded, planned);
+            });
+        }
+        if (checkpoint != null) {
+            Output.progress("saved to " + execution.save(names, checkpoint, first + steps));
+        }
+        return new TrainingRecord(
+                loaded.source(),
+                losses,
+                millis,
+                median(millis),
+                loaded.samples() * 1000.0 / median(millis),
+                loaded.sampleUnit(),
+                planned.simulated().stepNanos() / 1e6,
+                Arrays.stream(peaks).boxed().toList());
+    }
+
+    private void progress(int count, double loss, double nanos, LoadedModel loaded, Planned planned) {
+        if (count <= 5 || count % Math.max(1, steps / 20) == 0 || count == steps) {
+            Output.progress(String.format(
+                    Locale.ROOT,
+                    "step %4d/%d  loss %.4f  %8.2f ms  %,.0f %ss/s  (predicted %.2f ms, %+.0f %%)",
+                    count,
+                    steps,
+                    loss,
+                    nanos / 1e6,
+                    loaded.samples() * 1e9 / nanos,
+                    loaded.sampleUnit(),
+                    planned.simulated().stepNanos() / 1e6,
+                    100 * (planned.simulated().stepNanos() / nanos - 1)));
+        }
+    }
+
+    /** The first step pays for warming up. */
+    private static double median(List<Double> values) {
+        List<Double> sorted = values.subList(values.size() > 4 ? 2 : 0, values.size()).stream()
+                .sorted()
+                .toList();
+        return sorted.get(sorted.size() / 2);
+    }
+
+    private static void write(Path file, String text) {
+        try {
+            Files.createDirectories(file.toAbsolutePath().getParent());
+            Files.writeString(file, text);
+        } catch (IOException e) {
+            throw new UserError("The file (" + file + ") must be writable: " + e.getMessage() + ".", e);
+        }
+    }
+
+    private void print(TrainingRecord record, Path page) {
+        if (json) {
+            Map<String, Object> out = new LinkedHashMap<>();
+            out.put("model", record.model());
+            out.put("losses", record.losses());
+            out.put("stepMillis", record.medianStepMillis());
+            out.put(record.unit().equals("token") ? "tokensPerSecond" : "samplesPerSecond", record.perSecond());
+            out.put("predictedStepMillis", record.predictedStepMillis());
+            out.put("peakMemoryBytes", record.peakBytes());
+            out.put("report", page.toString());
+            Output.json(out);
+            return;
+        }
+        System.out.printf(
+                Locale.ROOT,
+                "loss %.4f -> %.4f after %d steps; %.2f ms a step (median), %,.0f %ss/s; predicted %.2f ms%n",
+                record.losses().get(0),
+                record.losses().get(record.losses().size() - 1),
+                record.losses().size(),
+                record.medianStepMillis(),
+                record.perSecond(),
+                record.unit(),
+                record.predictedStepMillis());
+        System.out.println("report: " + page);
+    }
+}

@@ -1,0 +1,262 @@
+package dev.drover.cli;
+
+import dev.drover.ir.UserError;
+import dev.drover.ir.eval.Evaluator;
+import dev.drover.ir.eval.Literal;
+import dev.drover.ir.eval.Value;
+import dev.drover.ir.graph.TrainingStep;
+import dev.drover.plan.lower.PlanCompiler;
+import dev.drover.plan.mesh.Mesh;
+import dev.drover.plan.sharding.RandomStrategies;
+import dev.drover.plan.sharding.Resharder;
+import dev.drover.plan.stage.CutStep;
+import dev.drover.plan.stage.StageAssignment;
+import dev.drover.plan.stage.TimeCut;
+import dev.drover.plan.task.ExecutionPlan;
+import dev.drover.plan.task.ReferenceRun;
+import dev.drover.planner.cost.MeshCollectives;
+import dev.drover.planner.pipeline.StagePlanner;
+import dev.drover.runtime.coordinator.Execution;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code drover verify}. */
+@Command(
+        name = "verify",
+        description = "Runs a plan on worker processes and the unpartitioned model, and compares every output.",
+        mixinStandardHelpOptions = true,
+        footer = {"", "Example: drover verify gpt:layers=2,hidden=64,heads=4,seq=32,batch=8 --workers 4 --random 3"})
+final class VerifyCommand implements Callable<Integer> {
+    /** A step of more flops is not run by the reference evaluator unless it is asked for. */
+    private static final double REFERENCE_FLOPS = 4e9;
+
+    @Parameters(paramLabel = "MODEL|P", description = "A file of HLO text, a zoo name, or a plan file.")
+    String subject = "";
+
+    @Mixin
+    PlanOptions options = new PlanOptions();
+
+    @Mixin
+    RunOptions run = new RunOptions();
+
+    @Option(
+            names = "--model",
+            paramLabel = "MODEL",
+            description = "The model of a plan, if it is no longer where the plan says.")
+    @Nullable
+    String model;
+
+    @Option(
+            names = "--inputs",
+            paramLabel = "F.safetensors",
+            description = "Inputs, in the order of the tensors' names (default: made up).")
+    @Nullable
+    Path inputsFile;
+
+    @Option(
+            names = "--expected",
+            paramLabel = "G.safetensors",
+            description = "Outputs to compare with (default: what the unpartitioned model computes).")
+    @Nullable
+    Path expectedFile;
+
+    @Option(
+            names = "--random",
+            paramLabel = "K",
+            defaultValue = "0",
+            description = "Also verify K random legal plans (default ${DEFAULT-VALUE}).")
+    int random;
+
+    @Option(
+            names = "--in-process",
+            description = "Run the plan by the reference evaluator in this process, without workers.")
+    boolean inProcess;
+
+    @Option(names = "--json", description = "Print one JSON object.")
+    boolean json;
+
+    /** An execution plan and what it is called. */
+    private record Trial(String name, ExecutionPlan plan) {}
+
+    @Override
+    public Integer call() {
+        boolean isPlan = PlanOptions.isPlan(subject);
+        StoredPlan stored = isPlan ? PlanOptions.stored(subject, model) : null;
+        LoadedModel loaded = stored != null ? stored.model() : LoadedModel.load(subject);
+        TrainingStep step = loaded.flat();
+        List<Trial> trials = new ArrayList<>();
+        int workers;
+        if (stored != null) {
+            trials.add(new Trial("the plan", stored.compiled().execution()));
+            workers = stored.plan().devices();
+        } else {
+            ExecutionPlan found = options.plan(loaded, 4).execution();
+            trials.add(new Trial("the plan found", found));
+            workers = found.workers().size();
+        }
+        for (int i = 0; i < random; i++) {
+            trials.add(randomTrial(step, workers, options.seed * 1000 + i));
+        }
+        ModelInputs inputs = inputsFile != null
+                ? ModelInputs.ofTensors(step, inputsFile)
+                : ModelInputs.of(loaded, null, options.seed);
+        List<Literal> expected = expected(step, inputs);
+        Comparison all = new Comparison(0, 0, null);
+        String firstWrongTrial = "";
+        if (inProcess) {
+            for (Trial trial : trials) {
+                List<Literal> got = ReferenceRun.run(trial.plan(), inputs.whole(step, 0), step.outputShapes());
+                Comparison one = report(trial, Comparison.of(got, expected));
+                firstWrongTrial = all.equal() && !one.equal() ? trial.name() : firstWrongTrial;
+                all = all.and(one);
+            }
+        } else {
+            try (Workers processes = Workers.start(workers, run.port, run.threads, run.folder())) {
+                for (Trial trial : trials) {
+                    Execution execution = processes.load(trial.plan(), inputs);
+                    Comparison one = report(trial, Comparison.of(outputs(execution, inputs, step), expected));
+                    firstWrongTrial = all.equal() && !one.equal() ? trial.name() : firstWrongTrial;
+                    all = all.and(one);
+                }
+            }
+        }
+        print(all, trials.size(), workers, firstWrongTrial);
+        return all.equal() ? 0 : Main.USER_MISTAKE;
+    }
+
+    private static Comparison report(Trial trial, Comparison result) {
+        Comparison.Wrong wrong = result.firstWrong();
+        Output.progress(String.format(
+                Locale.ROOT,
+                "%s: %s, worst relative error %.3g",
+                trial.name(),
+                wrong == null ? "equal" : "WRONG, " + wrong.text(),
+                result.worst()));
+        return result;
+    }
+
+    private static List<Literal> outputs(Execution execution, ModelInputs inputs, TrainingStep step) {
+        Workers.feed(execution, inputs, 0);
+        execution.run(0, 1, reports -> {});
+        List<Literal> out = new ArrayList<>();
+        for (int i = 0; i < step.outputs().size(); i++) {
+            out.add(execution.output(i));
+        }
+        return out;
+    }
+
+    private List<Literal> expected(TrainingStep step, ModelInputs inputs) {
+        if (expectedFile != null) {
+            return ModelInputs.read(expectedFile, step.outputShapes(), "outputs");
+        }
+        double flops = step.graph().entry().instructions().stream()
+                .mapToDouble(i -> i.op().flops(i.operandShapes(), i.shape()))
+                .sum();
+        if (flops <= REFERENCE_FLOPS || inProcess) {
+            Output.progress("evaluating the unpartitioned model by the reference evaluator");
+            Value value = Evaluator.evaluate(step.graph().entry(), inputs.whole(step, 0));
+            return value instanceof Value.Tuple tuple
+                    ? tuple.elements().stream().map(Value::literal).toList()
+                    : List.of(value.literal());
+        }
+        Output.progress("running the unpartitioned model on one worker");
+        Mesh one = Mesh.of();
+        CutStep cut = PlanCompiler.cut(step, 1, 1);
+        Resharder resharder = new Resharder(one, (kind, axis, bytes) -> 0);
+        ExecutionPlan whole = PlanCompiler.compile(
+                cut,
+                StageAssignment.single(cut),
+                RandomStrategies.draw(cut.computation(), PlanCompiler.updatedParameters(cut), one, 0),
+                resharder,
+                "1f1b");
+        try (Workers processes = Workers.start(1, run.port, run.threads, run.folder())) {
+            return outputs(processes.load(whole, inputs), inputs, step);
+        }
+    }
+
+    /** Any legal plan: layout and strategies by chance. */
+    private Trial randomTrial(TrainingStep step, int workers, long seed) {
+        Random draw = new Random(seed);
+        List<int[]> layouts = new ArrayList<>();
+        for (int stages = 1; stages <= workers; stages++) {
+            if (workers % stages == 0) {
+                int devices = workers / stages;
+                layouts.add(new int[] {stages, devices, 1});
+                for (int first = 2; first * 2 <= devices; first++) {
+                    if (devices % first == 0) {
+                        layouts.add(new int[] {stages, first, devices / first});
+                    }
+                }
+            }
+        }
+        long batch = TimeCut.batchSize(step);
+        UserError last = null;
+        for (int tries = 0; tries < 20; tries++) {
+            int[] layout = layouts.get(draw.nextInt(layouts.size()));
+            int microBatches = 1 << draw.nextInt(3);
+            if (batch % microBatches != 0) {
+                continue;
+            }
+            Mesh mesh =
+                    layout[1] == 1 ? Mesh.of() : layout[2] == 1 ? Mesh.of(layout[1]) : Mesh.of(layout[1], layout[2]);
+            try {
+                CutStep cut = PlanCompiler.cut(step, microBatches, layout[0]);
+                StageAssignment assignment = StagePlanner.plan(cut, layout[0]).assignment();
+                Resharder resharder = new Resharder(mesh, new MeshCollectives(options.cluster(workers), mesh, 0));
+                ExecutionPlan plan = PlanCompiler.compile(
+                        cut,
+                        assignment,
+                        RandomStrategies.draw(cut.computation(), PlanCompiler.updatedParameters(cut), mesh, seed),
+                        resharder,
+                        draw.nextBoolean() ? "1f1b" : "gpipe");
+                return new Trial(
+                        "random plan " + seed + " (" + layout[0] + " stages, mesh " + mesh + ", " + microBatches
+                                + " micro-batches)",
+                        plan);
+            } catch (UserError e) {
+                last = e;
+            }
+        }
+        throw last != null ? last : new UserError("A random plan for " + workers + " workers must exist.");
+    }
+
+    private void print(Comparison all, int plans, int workers, String firstWrongTrial) {
+        Comparison.Wrong wrong = all.firstWrong();
+        if (json) {
+            Map<String, Object> out = new LinkedHashMap<>();
+            out.put("equal", all.equal());
+            out.put("compared", all.compared());
+            out.put("worstRelativeError", all.worst());
+            out.put("workers", workers);
+            out.put("plans", plans);
+            if (wrong != null) {
+                out.put("firstWrong", firstWrongTrial + ": " + wrong.text());
+            }
+            Output.json(out);
+            return;
+        }
+        System.out.printf(
+                Locale.ROOT,
+                "%s: %d outputs of %d plan%s on %d workers compared, worst relative error %.3g%n",
+                all.equal() ? "equal" : "NOT equal",
+                all.compared(),
+                plans,
+                plans == 1 ? "" : "s",
+                workers,
+                all.worst());
+        if (wrong != null) {
+            System.out.println(firstWrongTrial + ": " + wrong.text());
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package dev.drover.cli;
+
+import dev.drover.backend.torch.worker.TorchWorkerMain;
+import dev.drover.ir.eval.Literal;
+import dev.drover.plan.task.ExecutionPlan;
+import dev.drover.runtime.coordinator.Cluster;
+import dev.drover.runtime.coordinator.ClusterOptions;
+import dev.drover.runtime.coordinator.Execution;
+import dev.drover.runtime.launch.LocalLauncher;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+
+/** Worker processes on this machine, and what is loaded on them. */
+final class Workers implements AutoCloseable {
+    private static final Duration PEER_TIMEOUT = Duration.ofMinutes(30);
+
+    private final Cluster cluster;
+    private final Path logs;
+
+    private Workers(Cluster cluster, Path logs) {
+        this.cluster = cluster;
+        this.logs = logs;
+    }
+
+    /**
+     * Starts workers.
+     *
+     * @param port of the coordinator, 0 for any
+     * @param threads of each worker; 0 for the cores of this machine divided among them
+     */
+    static Workers start(int count, int port, int threads, Path runFolder) {
+        Path logs = runFolder.resolve("logs");
+        Output.progress("starting " + count + " worker process" + (count == 1 ? "" : "es") + ", logs in " + logs);
+        int each = threads > 0 ? threads : Math.max(1, Runtime.getRuntime().availableProcessors() / count);
+        LocalLauncher launcher = new LocalLauncher(
+                logs,
+                each,
+                List.of(
+                        "-Xmx1g",
+                        "-XX:+UseSerialGC",
+                        "-XX:TieredStopAtLevel=4",
+                        "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0"));
+        ClusterOptions options =
+                ClusterOptions.of(TorchWorkerMain.class.getName()).withPort(port);
+        return new Workers(Cluster.start(options, launcher, count), logs);
+    }
+
+    Path logs() {
+        return logs;
+    }
+
+    /** Loads a plan with its initial state; replaces what was loaded. */
+    Execution load(ExecutionPlan plan, ModelInputs inputs) {
+        Execution execution = Execution.load(cluster, plan, inputs.initial(), PEER_TIMEOUT);
+        for (var entry : inputs.values().entrySet()) {
+            execution.setState(entry.getKey(), entry.getValue());
+        }
+        return execution;
+    }
+
+    /** Feeds the data of one step. */
+    static void feed(Execution execution, ModelInputs inputs, long step) {
+        inputs.data().forEach((input, source) -> {
+            Literal batch = source.batch(step);
+            execution.feed(input, batch);
+        });
+    }
+
+    @Override
+    public void close() {
+        cluster.close();
+    }
+}
