@@ -78,7 +78,7 @@ final class Incumbent {
     }
 
     synchronized boolean closed(double targetGap) {
-        return bound >= cost || (cost - bound) <= targetGap * cost;
+        return bound >= cost || (cost < Double.POSITIVE_INFINITY && (cost - bound) <= targetGap * cost);
     }
 
     synchronized List<Improvement> improvements() {
