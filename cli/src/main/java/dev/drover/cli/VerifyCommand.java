@@ -187,7 +187,7 @@ final class VerifyCommand implements Callable<Integer> {
 
     /** Any legal plan: layout and strategies by chance. */
     private Trial randomTrial(TrainingStep step, int workers, long seed) {
-        Random draw = new Random(seed);
+        Random draw = new Random(seed * 0x9E3779B97F4A7C15L);
         List<int[]> layouts = new ArrayList<>();
         for (int stages = 1; stages <= workers; stages++) {
             if (workers % stages == 0) {

@@ -9,7 +9,7 @@ import java.util.List;
  *
  * @param local with the whole computation's parameters and a root tuple of its outputs, as local pieces
  * @param origins for each local instruction, the id of the whole instruction that it was made for: resharding belongs to the
- *     producer of the value
+ *     producer of the value, or to its user if each program makes the value for itself
  * @param parameters sharding of each parameter
  * @param outputs sharding of each output
  */

@@ -16,6 +16,7 @@ import dev.drover.plan.sharding.ReshardStep;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.Sharding;
 import dev.drover.plan.sharding.ShardingDecisions;
+import dev.drover.plan.stage.FreeValues;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -44,11 +45,13 @@ public final class Lowering {
     private final List<Integer> origins = new ArrayList<>();
     private final Map<Wanted, Instruction> made = new HashMap<>();
     private final List<List<Piece>> piecesById = new ArrayList<>();
+    private final boolean[] free;
 
     /** A local value and how it is sharded. */
     private record Piece(Instruction local, ArrayShape whole, Sharding sharding) {}
 
-    private record Wanted(int localId, Sharding sharding) {}
+    /** {@code origin}: free values are brought to each user by itself, since each program makes them for itself. */
+    private record Wanted(int localId, Sharding sharding, int origin) {}
 
     private Lowering(Computation whole, Mesh mesh, ShardingDecisions decisions, Resharder resharder) {
         this.whole = whole;
@@ -57,6 +60,7 @@ public final class Lowering {
         this.resharder = resharder;
         this.builder = new ComputationBuilder(whole.name());
         this.steps = new StepLowering(builder, mesh);
+        this.free = FreeValues.of(whole);
     }
 
     /**
@@ -81,7 +85,7 @@ public final class Lowering {
         List<Instruction> outputs =
                 whole.root().op() instanceof Tuple ? whole.root().operands() : List.of(whole.root());
         for (int i = 0; i < outputs.size(); i++) {
-            results.add(reshard(outputs.get(i), decisions.outputs().get(i)));
+            results.add(reshard(outputs.get(i), decisions.outputs().get(i), whole.root()));
         }
         int before = builder.size();
         Instruction root = builder.add(new Tuple(results.size()), results);
@@ -117,7 +121,7 @@ public final class Lowering {
         }
         List<Instruction> operands = new ArrayList<>();
         for (int i = 0; i < instruction.operands().size(); i++) {
-            operands.add(reshard(instruction.operand(i), shardings.operand(strategy, i)));
+            operands.add(reshard(instruction.operand(i), shardings.operand(strategy, i), instruction));
         }
         int before = builder.size();
         Instruction local = localize(instruction, shardings, strategy, operands);
@@ -159,15 +163,16 @@ public final class Lowering {
         return pieces;
     }
 
-    private Instruction reshard(Instruction value, Sharding wanted) {
+    private Instruction reshard(Instruction value, Sharding wanted, Instruction user) {
         Piece piece = piece(value);
+        int origin = free[value.id()] ? user.id() : value.id();
         Instruction local = piece.local();
         int before = builder.size();
         for (ReshardStep step : resharder.path(piece.whole(), piece.sharding(), wanted)) {
             Instruction from = local;
-            local = made.computeIfAbsent(new Wanted(from.id(), step.to()), w -> steps.lower(from, step));
+            local = made.computeIfAbsent(new Wanted(from.id(), step.to(), origin), w -> steps.lower(from, step));
         }
-        mark(before, value.id());
+        mark(before, origin);
         return local;
     }
 
