@@ -66,6 +66,12 @@ final class Apply {
         return Literal.ofLongs(shape, random.ints(n, -4, 5).mapToLong(i -> i).toArray());
     }
 
+    /** Numbers in [-2, 2). */
+    static Literal f64(Random random, long... dims) {
+        ArrayShape shape = ArrayShape.of(DType.F64, dims);
+        return Literal.ofDoubles(shape, random.doubles(shape.elements(), -2, 2).toArray());
+    }
+
     /** Integers in [low, high). */
     static Literal indices(Random random, int low, int high, long... dims) {
         ArrayShape shape = ArrayShape.of(DType.S32, dims);

@@ -16,7 +16,7 @@ class MatrixOpsTest {
     private final Random random = new Random(13);
 
     private Literal f64(long... dims) {
-        return FiniteDifferences.f64(random, dims);
+        return Apply.f64(random, dims);
     }
 
     /** {@code [n, n]} of batch b, a triangle kept or the whole transposed. */
