@@ -34,7 +34,7 @@ public record CollectivePermute(long channelId, List<Pair> pairs, boolean start)
     private static Op parse(OpSource source, boolean start) {
         String text = source.need("source_target_pairs");
         List<Pair> pairs = new ArrayList<>();
-        for (List<Integer> pair : ReplicaGroups.parse(text).groups()) {
+        for (List<Integer> pair : ReplicaGroups.lists("source_target_pairs", text)) {
             if (pair.size() != 2) {
                 throw new AttributeException(
                         "source_target_pairs", "The source_target_pairs (" + text + ") must be pairs of devices.");

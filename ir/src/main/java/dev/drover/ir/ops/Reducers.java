@@ -39,7 +39,15 @@ public final class Reducers {
                 && right.op() instanceof Parameter r
                 && l.number() != r.number()
                 && left.array().rank() == 0;
-        return both && left.array().dtype() == computation.root().array().dtype() ? reduction : null;
+        if (!both) {
+            return null;
+        }
+        DType outside = left.array().dtype();
+        DType inside = body.array().dtype();
+        boolean widened = outside.isFloat() && inside.isFloat() && inside.bits() >= outside.bits();
+        boolean same =
+                right.array().dtype() == outside && computation.root().array().dtype() == outside;
+        return same && (inside == outside || widened) ? reduction : null;
     }
 
     private static Instruction unconverted(Instruction instruction) {

@@ -86,6 +86,20 @@ public record ReplicaGroups(String text, List<List<Integer>> groups) {
                         + " or mesh['x'=4,'y'=2] {'y'}.");
     }
 
+    /** Lists of numbers, {@code {{0,1},{2,3}}}, of another attribute. */
+    static List<List<Integer>> lists(String attribute, String text) {
+        String trimmed = text.trim();
+        try {
+            if (trimmed.startsWith("{") && trimmed.endsWith("}")) {
+                return lists(trimmed);
+            }
+        } catch (NumberFormatException e) {
+            throw new AttributeException(
+                    attribute, "The " + attribute + " (" + text + ") must be whole numbers, like {{0,1},{2,3}}.");
+        }
+        throw new AttributeException(attribute, "The " + attribute + " (" + text + ") must be like {{0,1},{2,3}}.");
+    }
+
     private static List<List<Integer>> lists(String text) {
         List<List<Integer>> out = new ArrayList<>();
         String inner = text.substring(1, text.length() - 1).trim();

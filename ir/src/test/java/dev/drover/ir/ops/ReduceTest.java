@@ -101,6 +101,19 @@ class ReduceTest {
         assertThat(Reducers.of(builder.build(build.add(x, x)))).isNull();
     }
 
+    /** An add of whole numbers is not the sum of the floats that they were. */
+    @Test
+    void doesNotTakeARoundedAddForASum() {
+        for (DType narrow : List.of(DType.S32, DType.BF16)) {
+            ComputationBuilder builder = new ComputationBuilder("rounded");
+            OpBuilder build = new OpBuilder(builder);
+            Instruction x = build.convert(build.parameter("x", ArrayShape.scalar(DType.F32)), narrow);
+            Instruction y = build.convert(build.parameter("y", ArrayShape.scalar(DType.F32)), narrow);
+            assertThat(Reducers.of(builder.build(build.convert(build.add(x, y), DType.F32))))
+                    .isNull();
+        }
+    }
+
     @Test
     void neutralsChangeNothing() {
         for (DType dtype : List.of(DType.F32, DType.BF16, DType.S8, DType.U8, DType.S64, DType.U64, DType.PRED)) {

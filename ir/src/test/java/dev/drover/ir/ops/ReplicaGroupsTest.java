@@ -53,6 +53,13 @@ class ReplicaGroupsTest {
     }
 
     @Test
+    void namesTheAttributeThatIsWrong() {
+        assertThatThrownBy(() -> ReplicaGroups.lists("source_target_pairs", "{{0,x}}"))
+                .isInstanceOf(AttributeException.class)
+                .hasMessage("The source_target_pairs ({{0,x}}) must be whole numbers, like {{0,1},{2,3}}.");
+    }
+
+    @Test
     void findsTheGroupOfADevice() {
         assertThat(ReplicaGroups.parse("{{0,1},{2,3}}").groupOf(2, 4)).containsExactly(2, 3);
         assertThat(ReplicaGroups.ALL.groupOf(2, 3)).containsExactly(0, 1, 2);
