@@ -18,6 +18,12 @@ public interface Communicators extends AutoCloseable {
      */
     Communicator group(List<Integer> ranks);
 
+    /**
+     * Makes more groups, while all their other members do the same; those that exist already, and those without this worker, are
+     * left out.
+     */
+    void add(List<List<Integer>> groups);
+
     @Override
     void close();
 }

@@ -37,9 +37,11 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -75,6 +77,8 @@ public final class Cluster implements AutoCloseable {
     private final ExecutorService answers = Executors.newCachedThreadPool(Cluster::daemon);
     private final ScheduledExecutorService liveness = Executors.newSingleThreadScheduledExecutor(Cluster::daemon);
     private final Server server;
+    private final Set<List<Integer>> connected = new HashSet<>();
+    private @Nullable Endpoint rendezvous;
     private boolean closed;
 
     private Cluster(ClusterOptions options, Launcher launcher, int size) {
@@ -171,25 +175,34 @@ public final class Cluster implements AutoCloseable {
     }
 
     /**
-     * Makes all communicators: the world and these groups.
+     * Makes all communicators: the world and these groups. May be called again for another program; what exists is kept.
      *
      * @param groups ordered lists of global ranks
-     * @param timeout how long a collective or transfer may wait for its peers
+     * @param timeout how long a collective or transfer may wait for its peers; that of the first call counts
      */
     public void connect(List<List<Integer>> groups, Duration timeout) {
+        if (rendezvous != null && connected.containsAll(groups)) {
+            return;
+        }
+        Endpoint meeting = rendezvous == null ? openRendezvous() : rendezvous;
+        rendezvous = meeting;
+        ConnectRequest.Builder request = ConnectRequest.newBuilder()
+                .setRendezvous(meeting)
+                .setWorldSize(size())
+                .setTimeoutMillis(timeout.toMillis());
+        groups.forEach(ranks -> request.addGroups(Group.newBuilder().addAllRanks(ranks)));
+        all("connect", options.stepDeadline(), rank -> stub -> stub.connect(request.build()));
+        connected.addAll(groups);
+    }
+
+    private Endpoint openRendezvous() {
         String host = workers.get(0).getControl().getHost();
-        Endpoint rendezvous = one(
+        return one(
                 0,
                 "open rendezvous",
                 options.callDeadline(),
                 stub -> stub.openRendezvous(
                         OpenRendezvousRequest.newBuilder().setHost(host).build()));
-        ConnectRequest.Builder request = ConnectRequest.newBuilder()
-                .setRendezvous(rendezvous)
-                .setWorldSize(size())
-                .setTimeoutMillis(timeout.toMillis());
-        groups.forEach(ranks -> request.addGroups(Group.newBuilder().addAllRanks(ranks)));
-        all("connect", options.stepDeadline(), rank -> stub -> stub.connect(request.build()));
     }
 
     /**

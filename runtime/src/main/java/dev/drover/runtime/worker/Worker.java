@@ -213,6 +213,12 @@ public final class Worker {
                 List<List<Integer>> groups = request.getGroupsList().stream()
                         .map(group -> List.copyOf(group.getRanksList()))
                         .toList();
+                @Nullable Communicators connected = communicators;
+                if (connected != null) {
+                    connected.add(groups);
+                    o.onNext(ConnectReply.getDefaultInstance());
+                    return;
+                }
                 communicators = backend()
                         .connect(new ConnectOptions(
                                 options.rank(),

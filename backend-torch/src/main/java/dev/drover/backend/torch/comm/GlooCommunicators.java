@@ -23,23 +23,33 @@ public final class GlooCommunicators implements Communicators {
 
     private static final int THREADS = 2;
 
+    private final ConnectOptions options;
     private final int rank;
     private final Store store;
     private final GlooCommunicator world;
     private final Map<List<Integer>, GlooCommunicator> communicatorByRanks = new LinkedHashMap<>();
 
     private GlooCommunicators(ConnectOptions options, Store store) {
+        this.options = options;
         this.rank = options.rank();
         this.store = store;
         List<Integer> all = IntStream.range(0, options.worldSize()).boxed().toList();
         this.world = make(options, all);
         communicatorByRanks.put(all, world);
+    }
+
+    @Override
+    public void add(List<List<Integer>> groups) {
+        List<GlooCommunicator> made = new ArrayList<>();
         // The same order everywhere, so that two groups with two common members do not wait for each other.
-        for (List<Integer> ranks : options.groups()) {
+        for (List<Integer> ranks : groups) {
             if (ranks.contains(rank) && !communicatorByRanks.containsKey(ranks)) {
-                communicatorByRanks.put(ranks, make(options, ranks));
+                GlooCommunicator communicator = make(options, ranks);
+                communicatorByRanks.put(List.copyOf(ranks), communicator);
+                made.add(communicator);
             }
         }
+        made.forEach(GlooCommunicators::check);
     }
 
     /** Makes and checks all groups, while all other workers do the same. */
@@ -51,7 +61,8 @@ public final class GlooCommunicators implements Communicators {
                     options.rendezvousPort(),
                     options.timeout().toMillis());
             GlooCommunicators made = new GlooCommunicators(options, store);
-            made.communicatorByRanks.values().forEach(GlooCommunicators::check);
+            check(made.world);
+            made.add(options.groups());
             return made;
         } catch (PeerFailure e) {
             throw e;
