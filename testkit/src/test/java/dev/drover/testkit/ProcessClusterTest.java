@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Life and death of worker processes, without tensors. */
-@Timeout(value = 60, unit = TimeUnit.SECONDS)
+@Timeout(value = 180, unit = TimeUnit.SECONDS)
 final class ProcessClusterTest {
 
     private static final ClusterOptions OPTIONS = ClusterOptions.of(PlainWorkerMain.class.getName());

@@ -127,7 +127,8 @@ public final class Safetensors {
                 throw broken(file);
             }
             ByteBuffer header = read(in, LENGTH_BYTES, headerBytes, file);
-            JsonNode root = new ObjectMapper().readTree(StandardCharsets.UTF_8.decode(header).toString());
+            JsonNode root = new ObjectMapper()
+                    .readTree(StandardCharsets.UTF_8.decode(header).toString());
             Map<String, DType> dtypeByName = new HashMap<>();
             NAME_BY_DTYPE.forEach((dtype, name) -> dtypeByName.put(name, dtype));
             Map<String, Entry> entries = new LinkedHashMap<>();

@@ -66,9 +66,14 @@ final class CollectiveCase {
             add(cases, Kind.ALL_REDUCE, DType.S32, reduction, 5);
         }
         for (Kind kind : Kind.values()) {
-            add(cases, kind, DType.F32, Reduction.SUM, 0, 1, 3, 4_500_001);
+            add(cases, kind, DType.F32, Reduction.SUM, 0, 1, 3, 300_001);
         }
         return cases;
+    }
+
+    /** So large that the ring of the library is used. */
+    static CollectiveCase large() {
+        return new CollectiveCase(Kind.ALL_REDUCE, DType.F32, Reduction.SUM, 4_500_001, 1);
     }
 
     private static void add(List<CollectiveCase> cases, Kind kind, DType dtype, Reduction reduction, long... sizes) {

@@ -99,6 +99,7 @@ final class CommWorkerMain {
                         one.run(communicator);
                     }
                 }
+                case "large" -> CollectiveCase.large().run(communicator);
                 case "order" -> checkOrder(communicator);
                 case "endless" -> endless(communicator);
                 case "late" -> {

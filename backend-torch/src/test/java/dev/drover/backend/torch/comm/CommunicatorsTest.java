@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Four real workers and their communicators. */
-@Timeout(value = 120, unit = TimeUnit.SECONDS)
+@Timeout(value = 300, unit = TimeUnit.SECONDS)
 final class CommunicatorsTest {
 
     private static final ClusterOptions OPTIONS = ClusterOptions.of(CommWorkerMain.class.getName());
@@ -39,6 +39,7 @@ final class CommunicatorsTest {
                 run(cluster, group + " cases");
             }
             run(cluster, "world order");
+            run(cluster, "world large");
         }
     }
 

@@ -50,7 +50,7 @@ import org.junit.jupiter.api.Timeout;
  *   w' = w + loss      the loss goes back to stage 0
  * </pre>
  */
-@Timeout(value = 180, unit = TimeUnit.SECONDS)
+@Timeout(value = 300, unit = TimeUnit.SECONDS)
 final class ExecutionTest {
 
     private static final int MICRO_BATCHES = 4;
@@ -128,7 +128,8 @@ final class ExecutionTest {
 
     private static ExecutionPlan plan() {
         List<Program> programs = List.of(
-                new Program("stage0.forward", 0, Phase.FORWARD, FORWARD, List.of(each("x"), once("w")), List.of(each("r"))),
+                new Program(
+                        "stage0.forward", 0, Phase.FORWARD, FORWARD, List.of(each("x"), once("w")), List.of(each("r"))),
                 new Program(
                         "stage1.forward",
                         1,
@@ -137,7 +138,12 @@ final class ExecutionTest {
                         List.of(each("r"), ValueRef.MICRO_BATCH_INDEX),
                         List.of(each("l"), each("rows"))),
                 new Program(
-                        "stage0.post", 0, Phase.POST, UPDATE, List.of(once("w"), once("loss")), List.of(once("w.new"))));
+                        "stage0.post",
+                        0,
+                        Phase.POST,
+                        UPDATE,
+                        List.of(once("w"), once("loss")),
+                        List.of(once("w.new"))));
         List<WorkerPlan> workers = new ArrayList<>();
         for (int rank = 0; rank < 4; rank++) {
             workers.add(rank < 2 ? first(rank) : second(rank));
