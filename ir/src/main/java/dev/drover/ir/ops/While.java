@@ -54,10 +54,52 @@ public record While(Computation condition, Computation body) implements Op {
         return next;
     }
 
-    /** Of one turn: how many there are is not known here. */
+    /** Of all turns where {@link #turns} knows how many there are, else of one. */
     @Override
     public long flops(List<Shape> operands, Shape result) {
-        return Call.flops(condition) + Call.flops(body);
+        return Math.max(1, turns()) * (Call.flops(condition) + Call.flops(body));
+    }
+
+    /**
+     * How often the body runs if the counter starts at 0, as JAX's scans do; -1 if this is not such a loop: the condition compares one
+     * element of the state with a constant, {@code i < n}, and the body adds a constant to it.
+     */
+    public long turns() {
+        Instruction more = condition.root();
+        boolean less = more.op() instanceof Compare compare && compare.direction() == Compare.Direction.LT;
+        if (!less || !(body.root().op() instanceof Tuple)) {
+            return -1;
+        }
+        int counter = element(more.operand(0));
+        long limit = number(more.operand(1));
+        if (counter < 0 || limit < 0) {
+            return -1;
+        }
+        Instruction next = body.root().operand(counter);
+        if (!next.op().equals(new Binary(BinaryKind.ADD))) {
+            return -1;
+        }
+        boolean counterFirst = element(next.operand(0)) == counter;
+        long step = number(next.operand(counterFirst ? 1 : 0));
+        boolean steps = step > 0 && element(next.operand(counterFirst ? 0 : 1)) == counter;
+        return steps ? (limit + step - 1) / step : -1;
+    }
+
+    /** Which element of its computation's parameter a value is, or -1. */
+    private static int element(Instruction value) {
+        return value.op() instanceof GetTupleElement get && value.operand(0).op() instanceof Parameter
+                ? get.index()
+                : -1;
+    }
+
+    /** An integer scalar constant, or -1. */
+    private static long number(Instruction value) {
+        return value.op() instanceof Constant constant
+                        && constant.values() != null
+                        && constant.shape().rank() == 0
+                        && constant.shape().dtype().isInteger()
+                ? constant.values().unpack().asLong(0)
+                : -1;
     }
 
     @Override

@@ -8,6 +8,7 @@ import dev.drover.ir.eval.Evaluator;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.eval.Value;
 import dev.drover.ir.graph.Graph;
+import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.text.HloReader;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
@@ -62,14 +63,22 @@ class ControlFlowTest {
     void whileRepeatsAsLongAsTheConditionHolds() {
         assertThat(run(LOOP, s32(2), f32(3))).isEqualTo(new Value.Tuple(List.of(s32(5), f32(24))));
         assertThat(run(LOOP, s32(7), f32(3))).isEqualTo(new Value.Tuple(List.of(s32(7), f32(3))));
-        Graph loop = HloReader.read("test", LOOP);
-        assertThat(loop.entry()
-                        .root()
-                        .op()
-                        .flops(
-                                loop.entry().root().operandShapes(),
-                                loop.entry().root().shape()))
-                .isPositive();
+    }
+
+    /** Two adds and a comparison in each of five turns. */
+    @Test
+    void whileCountsTheTurnsOfACountedLoop() {
+        Instruction loop = HloReader.read("test", LOOP).entry().root();
+        assertThat(((While) loop.op()).turns()).isEqualTo(5);
+        long one = Call.flops(((While) loop.op()).condition()) + Call.flops(((While) loop.op()).body());
+        assertThat(loop.op().flops(loop.operandShapes(), loop.shape())).isEqualTo(5 * one);
+        String odd = LOOP.replace("next = s32[] add(i, one)", "next = s32[] multiply(i, one)");
+        assertThat(((While) HloReader.read("test", odd).entry().root().op()).turns())
+                .isEqualTo(-1);
+        String twos = LOOP.replace("one = s32[] constant(1)", "one = s32[] constant(2)")
+                .replace("add(i, one)", "add(one, i)");
+        assertThat(((While) HloReader.read("test", twos).entry().root().op()).turns())
+                .isEqualTo(3);
     }
 
     @Test
