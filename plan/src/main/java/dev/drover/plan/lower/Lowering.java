@@ -16,7 +16,6 @@ import dev.drover.plan.sharding.ReshardStep;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.Sharding;
 import dev.drover.plan.sharding.ShardingDecisions;
-import dev.drover.plan.stage.FreeValues;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -45,22 +44,22 @@ public final class Lowering {
     private final List<Integer> origins = new ArrayList<>();
     private final Map<Wanted, Instruction> made = new HashMap<>();
     private final List<List<Piece>> piecesById = new ArrayList<>();
-    private final boolean[] free;
+    private final ReshardSites sites;
 
     /** A local value and how it is sharded. */
     private record Piece(Instruction local, ArrayShape whole, Sharding sharding) {}
 
-    /** {@code origin}: free values are brought to each user by itself, since each program makes them for itself. */
-    private record Wanted(int localId, Sharding sharding, int origin) {}
+    /** {@code site}: of the users for which it is made; -1 for all. */
+    private record Wanted(int localId, Sharding sharding, int site) {}
 
-    private Lowering(Computation whole, Mesh mesh, ShardingDecisions decisions, Resharder resharder) {
+    private Lowering(Computation whole, ShardingDecisions decisions, Resharder resharder, ReshardSites sites) {
         this.whole = whole;
-        this.mesh = mesh;
+        this.mesh = resharder.mesh();
         this.decisions = decisions;
         this.resharder = resharder;
         this.builder = new ComputationBuilder(whole.name());
         this.steps = new StepLowering(builder, mesh);
-        this.free = FreeValues.of(whole);
+        this.sites = sites;
     }
 
     /**
@@ -68,8 +67,9 @@ public final class Lowering {
      *
      * @param resharder chooses the paths; its mesh is the mesh
      */
-    public static Lowered lower(Computation flat, ShardingDecisions decisions, Resharder resharder) {
-        return new Lowering(flat, resharder.mesh(), decisions, resharder).run();
+    public static Lowered lower(
+            Computation flat, ShardingDecisions decisions, Resharder resharder, ReshardSites sites) {
+        return new Lowering(flat, decisions, resharder, sites).run();
     }
 
     private Lowered run() {
@@ -165,12 +165,14 @@ public final class Lowering {
 
     private Instruction reshard(Instruction value, Sharding wanted, Instruction user) {
         Piece piece = piece(value);
-        int origin = free[value.id()] ? user.id() : value.id();
+        boolean atUser = sites.atUsers().get(value.id());
+        int origin = atUser ? user.id() : value.id();
+        int site = atUser ? sites.siteById().get(user.id()) : -1;
         Instruction local = piece.local();
         int before = builder.size();
         for (ReshardStep step : resharder.path(piece.whole(), piece.sharding(), wanted)) {
             Instruction from = local;
-            local = made.computeIfAbsent(new Wanted(from.id(), step.to(), origin), w -> steps.lower(from, step));
+            local = made.computeIfAbsent(new Wanted(from.id(), step.to(), site), w -> steps.lower(from, step));
         }
         mark(before, origin);
         return local;

@@ -36,7 +36,7 @@ public final class PlanCompiler {
             ShardingDecisions decisions,
             Resharder resharder,
             String schedule) {
-        Lowered lowered = Lowering.lower(cut.computation(), decisions, resharder);
+        Lowered lowered = Lowering.lower(cut.computation(), decisions, resharder, ReshardSites.of(cut, assignment));
         LocalStep local = new LocalStep(
                 cut, resharder.mesh(), lowered.local(), lowered.origins(), lowered.parameters(), lowered.outputs());
         Schedule order = Schedules.byName(schedule).make(assignment.stages(), cut.microBatches());

@@ -96,7 +96,7 @@ class LoweringTest {
         ShardingDecisions decisions = RandomStrategies.draw(entry, UPDATES, mesh, seed);
         Resharder resharder =
                 new Resharder(mesh, (kind, axis, bytes) -> kind == CollectiveKind.ALL_REDUCE ? 2.0 * bytes : bytes);
-        Lowered lowered = Lowering.lower(entry, decisions, resharder);
+        Lowered lowered = Lowering.lower(entry, decisions, resharder, ReshardSites.single(entry));
 
         List<List<Value>> arguments = new ArrayList<>();
         for (int device = 0; device < mesh.devices(); device++) {
@@ -154,7 +154,8 @@ class LoweringTest {
                 UPDATES,
                 Collections.nCopies(entry.size(), dev.drover.plan.sharding.OpStrategy.replicated(1)),
                 mesh);
-        Lowered lowered = Lowering.lower(entry, decisions, new Resharder(mesh, (kind, axis, bytes) -> bytes));
+        Lowered lowered = Lowering.lower(
+                entry, decisions, new Resharder(mesh, (kind, axis, bytes) -> bytes), ReshardSites.single(entry));
         assertThat(lowered.local().size()).isEqualTo(entry.size());
     }
 }

@@ -229,7 +229,8 @@ final class ExecutionTest {
                 }
             }
             for (int row = 0; row < rows.length; row++) {
-                assertThat(execution.output(2).doubles()[row]).isCloseTo(rows[row] + row / 2, within(1e-4));
+                assertThat(execution.output(2).doubles()[row])
+                        .isCloseTo(rows[row] + Math.floorDiv(row, 2), within(1e-4));
             }
             for (int i = 0; i < w.length; i++) {
                 assertThat(execution.state(1).doubles()[i]).isCloseTo(w[i], within(1e-4));

@@ -1,0 +1,155 @@
+package dev.drover.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Every mistake ends in one clear message and exit code 2, never in a stack. */
+class BadInputTest {
+    private static final String MLP = "mlp:layers=2,hidden=16,batch=16";
+    private static final String HLO = """
+            HloModule step
+
+            ENTRY main {
+              w = f32[4,4] parameter(0)
+              x = f32[8,4] parameter(1)
+              y = f32[8,4] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+              ROOT out = (f32[8,4]) tuple(y)
+            }
+            """;
+
+    @TempDir
+    Path folder;
+
+    private Path file(String name, String text) throws IOException {
+        Path file = folder.resolve(name);
+        Files.writeString(file, text);
+        return file;
+    }
+
+    private static void assertMistake(CommandRun run, String... parts) {
+        assertThat(run.exitCode()).as(run.err()).isEqualTo(2);
+        assertThat(run.err()).doesNotContain("\tat ").doesNotContain("bug in drover");
+        for (String part : parts) {
+            assertThat(run.err()).contains(part);
+        }
+    }
+
+    @Test
+    void aTruncatedModel() throws IOException {
+        Path model = file("cut.hlo", HLO.substring(0, HLO.indexOf("rhs_contracting") + 5));
+        assertMistake(CommandRun.of("inspect", model.toString()), "cut.hlo", "6");
+    }
+
+    @Test
+    void anUnknownOpcode() throws IOException {
+        Path model = file("op.hlo", HLO.replace(" dot(", " frobnicate("));
+        assertMistake(CommandRun.of("inspect", model.toString()), "frobnicate", "op.hlo");
+    }
+
+    @Test
+    void aMissingModel() {
+        assertMistake(CommandRun.of("plan", "nothing.hlo"), "nothing.hlo", "Maybe");
+    }
+
+    @Test
+    void anUnknownZooKey() {
+        assertMistake(CommandRun.of("inspect", "gpt:layer=4"), "layer", "layers");
+    }
+
+    @Test
+    void tooLittleMemory() throws IOException {
+        CommandRun preset = CommandRun.of("plan", MLP, "--cluster", "m8:1", "--json");
+        assertThat(preset.exitCode()).as(preset.err()).isZero();
+        Path cluster = file("small.yaml", """
+                name: small
+                deviceTypes:
+                - name: tiny
+                  flopsPerSecondByDType: {f32: 1.0e12}
+                  usableShare: 0.5
+                  memoryBytes: 2000
+                  memoryBytesPerSecond: 1.0e11
+                  opOverheadNanos: 1000
+                hosts:
+                - {deviceType: tiny, count: 1, devicesPerHost: 2}
+                intraHost: {bytesPerSecond: 1.0e10, latencyNanos: 1000, shared: true}
+                interHost: {bytesPerSecond: 1.0e9, latencyNanos: 10000, shared: true}
+                """);
+        assertMistake(
+                CommandRun.of("plan", MLP, "--cluster", cluster.toString()), "memory", "stage", "missing", "small");
+    }
+
+    @Test
+    void anUnknownClusterKey() throws IOException {
+        Path cluster = file("c.yaml", "name: x\ndeviceType: []\n");
+        assertMistake(CommandRun.of("plan", MLP, "--cluster", cluster.toString()), "deviceType", "deviceTypes");
+    }
+
+    @Test
+    void moreStagesThanWorkers() {
+        assertMistake(CommandRun.of("plan", MLP, "--cluster", "m8:1", "--stages", "16"), "stages (16)", "workers (8)");
+    }
+
+    @Test
+    void microBatchesThatDoNotDivideTheBatch() {
+        assertMistake(
+                CommandRun.of("plan", MLP, "--cluster", "m8:1", "--micro-batches", "5"),
+                "micro-batches (5)",
+                "batch (16)");
+    }
+
+    @Test
+    void aPlanForAnotherModel() throws IOException {
+        Path plan = folder.resolve("plan.json");
+        CommandRun made = CommandRun.of("plan", MLP, "--cluster", "m8:1", "-o", plan.toString(), "--timeout", "1");
+        assertThat(made.exitCode()).as(made.err()).isZero();
+        assertMistake(
+                CommandRun.of("simulate", plan.toString(), "--model", "mlp:layers=3,hidden=16,batch=16"),
+                "fingerprint",
+                "Maybe plan this model again");
+        Files.writeString(plan, Files.readString(plan).replace("\"microBatches\"", "\"microBatchs\""));
+        assertMistake(CommandRun.of("explain", plan.toString()), "microBatchs", "microBatches");
+    }
+
+    @Test
+    void aPortInUse() throws IOException {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            assertMistake(
+                    CommandRun.of(
+                            "train",
+                            MLP,
+                            "--workers",
+                            "1",
+                            "--steps",
+                            "1",
+                            "--port",
+                            String.valueOf(taken.getLocalPort()),
+                            "--run-folder",
+                            folder.resolve("run").toString()),
+                    "port (" + taken.getLocalPort() + ")");
+        }
+    }
+
+    @Test
+    void wrongOptions() {
+        assertMistake(CommandRun.of("plan"), "MODEL");
+        assertMistake(CommandRun.of("plan", MLP, "--mesh", "2xx"), "2xx");
+        assertMistake(CommandRun.of("plan", MLP, "--stage", "2"), "--stage");
+        assertMistake(CommandRun.of("train", MLP, "--steps", "0"), "steps (0)");
+        assertMistake(CommandRun.of("plan", MLP, "--schedule", "1f1c"), "1f1c");
+        assertMistake(CommandRun.of("plan", MLP, "--cluster", "m9:1"), "m9");
+        assertMistake(CommandRun.of("solve", "missing.json"), "missing.json");
+    }
+
+    @Test
+    void aBrokenProblem() throws IOException {
+        Path problem = file("p.json", "{\"problem\": {\"name\": \"x\", \"nodes\": {\"intervals\": [[0, 1]");
+        assertMistake(CommandRun.of("solve", problem.toString()), "p.json");
+    }
+}

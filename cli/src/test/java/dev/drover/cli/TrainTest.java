@@ -1,0 +1,89 @@
+package dev.drover.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Training on real worker processes: the losses are those of one worker. */
+class TrainTest {
+    private static final String GPT = "gpt:layers=2,hidden=32,heads=4,seq=16,batch=8";
+
+    @TempDir
+    Path folder;
+
+    private JsonNode train(String name, String... more) throws IOException {
+        List<String> args = new ArrayList<>(List.of(
+                "train",
+                GPT,
+                "--steps",
+                "6",
+                "--json",
+                "--data",
+                data().toString(),
+                "--run-folder",
+                Path.of("target", "runs", name).toString()));
+        args.addAll(List.of(more));
+        CommandRun run = CommandRun.of(args.toArray(String[]::new));
+        assertThat(run.exitCode()).as(run.err()).isZero();
+        return new ObjectMapper().readTree(run.out());
+    }
+
+    private Path data() throws IOException {
+        Path file = folder.resolve("text.txt");
+        Files.writeString(file, "the quick brown fox jumps over the lazy dog. ".repeat(40));
+        return file;
+    }
+
+    private static List<Double> losses(JsonNode result) {
+        List<Double> out = new ArrayList<>();
+        result.get("losses").forEach(loss -> out.add(loss.asDouble()));
+        return out;
+    }
+
+    @Test
+    @Timeout(value = 240, unit = TimeUnit.SECONDS)
+    void fourWorkersTrainAsOneDoes() throws IOException {
+        List<Double> one = losses(train("one", "--workers", "1"));
+        JsonNode result = train("four", "--workers", "4", "--stages", "2", "--mesh", "2", "--micro-batches", "2");
+        List<Double> four = losses(result);
+        assertThat(one).hasSize(6);
+        assertThat(one.get(5)).isLessThan(one.get(0) - 0.05);
+        for (int i = 0; i < 6; i++) {
+            assertThat(four.get(i)).isCloseTo(one.get(i), org.assertj.core.data.Offset.offset(1e-4));
+        }
+        assertThat(result.get("stepMillis").asDouble()).isPositive();
+        assertThat(result.get("tokensPerSecond").asDouble()).isPositive();
+        assertThat(result.get("predictedStepMillis").asDouble()).isPositive();
+        assertThat(Path.of(result.get("report").asText())).exists();
+    }
+
+    @Test
+    @Timeout(value = 240, unit = TimeUnit.SECONDS)
+    void theWholeEqualsItsPartsOnWorkers() throws IOException {
+        CommandRun run = CommandRun.of(
+                "verify",
+                GPT,
+                "--workers",
+                "2",
+                "--random",
+                "2",
+                "--json",
+                "--run-folder",
+                Path.of("target", "runs", "verify").toString());
+        assertThat(run.exitCode()).as(run.err()).isZero();
+        JsonNode result = new ObjectMapper().readTree(run.out());
+        assertThat(result.get("equal").asBoolean()).isTrue();
+        assertThat(result.get("plans").asInt()).isEqualTo(3);
+        assertThat(result.get("worstRelativeError").asDouble()).isLessThan(2e-3);
+    }
+}
