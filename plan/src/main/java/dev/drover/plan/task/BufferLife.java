@@ -64,6 +64,32 @@ final class BufferLife {
         return task instanceof Task.Accumulate || task instanceof Task.Stack || task instanceof Task.Update;
     }
 
+    /** The tasks with each state replaced as soon as neither the old nor the new value is used by other tasks any more. */
+    static List<Task> withUpdates(List<Task> tasks, List<Program> programs, List<Task.Update> updates) {
+        Map<Buffer, Integer> lastUse = new HashMap<>();
+        for (int i = 0; i < tasks.size(); i++) {
+            for (Buffer buffer : reads(tasks.get(i), programs)) {
+                lastUse.put(buffer, i);
+            }
+            for (Buffer buffer : writes(tasks.get(i), programs)) {
+                lastUse.put(buffer, i);
+            }
+        }
+        Map<Integer, List<Task>> updatesByPosition = new HashMap<>();
+        for (Task.Update update : updates) {
+            int at = Math.max(
+                    lastUse.getOrDefault(Buffer.of(update.from(), -1), -1),
+                    lastUse.getOrDefault(Buffer.of(update.state(), -1), -1));
+            updatesByPosition.computeIfAbsent(at, k -> new ArrayList<>()).add(update);
+        }
+        List<Task> out = new ArrayList<>(updatesByPosition.getOrDefault(-1, List.of()));
+        for (int i = 0; i < tasks.size(); i++) {
+            out.add(tasks.get(i));
+            out.addAll(updatesByPosition.getOrDefault(i, List.of()));
+        }
+        return out;
+    }
+
     /** The tasks with each buffer freed after its last use; state, fetched values and what is consumed are left alone. */
     static List<Task> withFrees(List<Task> tasks, List<Program> programs, List<Feed> feeds, List<Fetch> fetches) {
         Set<ValueRef> kept = new HashSet<>();

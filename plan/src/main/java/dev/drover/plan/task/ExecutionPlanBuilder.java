@@ -81,9 +81,12 @@ public final class ExecutionPlanBuilder {
         return new ExecutionPlanBuilder(local, assignment, schedule, durations).build();
     }
 
-    /** With every forward pass taking one unit and every backward pass two. */
+    /**
+     * With every forward pass and every hop taking one unit and every backward pass two. Slow hops in mind, receives stand early
+     * enough in the lists to overlap with computing; where hops are fast in fact, nothing is lost.
+     */
     public static ExecutionPlan build(LocalStep local, StageAssignment assignment, Schedule schedule) {
-        return build(local, assignment, schedule, ScheduleLength.Durations.uniform(assignment.stages(), 1, 2, 0));
+        return build(local, assignment, schedule, ScheduleLength.Durations.uniform(assignment.stages(), 1, 2, 1));
     }
 
     /**
@@ -148,7 +151,7 @@ public final class ExecutionPlanBuilder {
             StepParts.Key key = parts.key(instruction.id());
             if (StepParts.isTaskWork(instruction)) {
                 combining.add(instruction);
-            } else if (key != null && parts.isHandedOn(instruction)) {
+            } else if (key != null && !(instruction.op() instanceof Parameter) && parts.isHandedOn(instruction)) {
                 handedOnByKey.computeIfAbsent(key, k -> new ArrayList<>()).add(instruction);
             }
         }
@@ -200,11 +203,7 @@ public final class ExecutionPlanBuilder {
                 transfer(parameter, -1);
             }
         }
-        for (int level = 0; level <= parts.lastLevel(Phase.PRE); level++) {
-            for (int stage = 0; stage < schedule.stages(); stage++) {
-                run(new StepParts.Key(stage, Phase.PRE, level), -1);
-            }
-        }
+        runAll(Phase.PRE);
     }
 
     private record Event(double end, int stage, int position, Action action) {}
@@ -233,17 +232,29 @@ public final class ExecutionPlanBuilder {
         for (Instruction instruction : combining) {
             transfer(instruction, -1);
         }
-        for (int level = 0; level <= parts.lastLevel(Phase.POST); level++) {
-            for (int stage = 0; stage < schedule.stages(); stage++) {
-                run(new StepParts.Key(stage, Phase.POST, level), -1);
-            }
+        runAll(Phase.POST);
+        List<List<Task.Update>> updatesByStage = new ArrayList<>();
+        for (int stage = 0; stage < schedule.stages(); stage++) {
+            updatesByStage.add(new ArrayList<>());
         }
         for (int i = 0; i < step.outputs().size(); i++) {
             OutputRole role = step.outputs().get(i);
             Instruction output = computation.root().operand(i);
             if (role.kind() == OutputRole.Kind.UPDATE && !(output.op() instanceof Parameter)) {
                 Instruction state = stateParameter(role.input());
-                add(madeOn(state), new Task.Update(parts.value(output), parts.value(state)));
+                updatesByStage.get(madeOn(state)).add(new Task.Update(parts.value(output), parts.value(state)));
+            }
+        }
+        for (int stage = 0; stage < schedule.stages(); stage++) {
+            tasksByStage.set(
+                    stage, BufferLife.withUpdates(tasksByStage.get(stage), programs, updatesByStage.get(stage)));
+        }
+    }
+
+    private void runAll(Phase phase) {
+        for (StepParts.Key key : parts.keys()) {
+            if (key.phase() == phase) {
+                run(key, -1);
             }
         }
     }

@@ -27,10 +27,16 @@ import org.jspecify.annotations.Nullable;
  * made at level n at most; forward and backward work has one level.
  */
 final class StepParts {
-    /** Where an instruction is made. */
-    record Key(int stage, Phase phase, int level) implements Comparable<Key> {
-        private static final Comparator<Key> ORDER =
-                Comparator.comparing(Key::phase).thenComparing(Key::level).thenComparing(Key::stage);
+    /** Where an instruction is made; {@code piece} counts the programs of one level of POST. */
+    record Key(int stage, Phase phase, int level, int piece) implements Comparable<Key> {
+        private static final Comparator<Key> ORDER = Comparator.comparing(Key::phase)
+                .thenComparing(Key::level)
+                .thenComparing(Key::piece)
+                .thenComparing(Key::stage);
+
+        Key(int stage, Phase phase, int level) {
+            this(stage, phase, level, 0);
+        }
 
         @Override
         public int compareTo(Key other) {
@@ -39,7 +45,7 @@ final class StepParts {
 
         String text() {
             String name = "stage" + stage + "." + phase.name().toLowerCase(java.util.Locale.ROOT);
-            return phase.perMicroBatch() ? name : name + level;
+            return phase.perMicroBatch() ? name : name + level + (phase == Phase.POST ? "." + piece : "");
         }
     }
 
@@ -62,6 +68,9 @@ final class StepParts {
         for (Instruction instruction : computation.instructions()) {
             stagesById.add(new TreeSet<>());
             keyById.add(key(instruction));
+        }
+        new PostPieces(this).refine();
+        for (Instruction instruction : computation.instructions()) {
             Key key = keyById.get(instruction.id());
             if (key != null && isProgramWork(instruction)) {
                 members.computeIfAbsent(key, k -> new ArrayList<>()).add(instruction);
@@ -86,7 +95,22 @@ final class StepParts {
         return FreeValues.isTaskWork(instruction);
     }
 
-    private boolean isProgramWork(Instruction instruction) {
+    Computation computation() {
+        return computation;
+    }
+
+    List<Instruction> sources(Instruction instruction) {
+        return FreeValues.sources(instruction, free);
+    }
+
+    void setPiece(int id, int piece) {
+        Key key = keyById.get(id);
+        if (key != null) {
+            keyById.set(id, new Key(key.stage(), key.phase(), key.level(), piece));
+        }
+    }
+
+    boolean isProgramWork(Instruction instruction) {
         return !free[instruction.id()]
                 && !isTaskWork(instruction)
                 && !(instruction.op() instanceof Parameter)
@@ -126,7 +150,7 @@ final class StepParts {
         }
         int level = 0;
         if (!phase.perMicroBatch()) {
-            for (Instruction operand : instruction.operands()) {
+            for (Instruction operand : FreeValues.sources(instruction, free)) {
                 Key made = keyById.get(operand.id());
                 if (made != null && made.phase() == phase && !isFedEverywhere(operand)) {
                     level = Math.max(level, made.level() + (made.stage() == stage ? 0 : 1));
@@ -173,7 +197,7 @@ final class StepParts {
 
     /** Says that a stage needs a value at the end of the step. */
     void needAtEnd(Instruction value, int stage) {
-        needs(value, new Key(stage, Phase.POST, Integer.MAX_VALUE));
+        needs(value, new Key(stage, Phase.POST, Integer.MAX_VALUE, 0));
     }
 
     /** Stages whose programs, or whose end of the step, use a value. */
@@ -184,15 +208,6 @@ final class StepParts {
     /** Parts with work for programs, in order. */
     List<Key> keys() {
         return List.copyOf(members.keySet());
-    }
-
-    /** Highest level of a phase; -1 if it is empty. */
-    int lastLevel(Phase phase) {
-        return members.keySet().stream()
-                .filter(k -> k.phase() == phase)
-                .mapToInt(Key::level)
-                .max()
-                .orElse(-1);
     }
 
     ValueRef value(Instruction instruction) {

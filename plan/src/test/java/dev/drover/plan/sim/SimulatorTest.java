@@ -70,7 +70,7 @@ class SimulatorTest {
 
     /** A chain of equal layers, one per stage. */
     private static ExecutionPlan pipeline(int stages, int microBatches, ScheduleKind kind) {
-        return pipeline(stages, microBatches, kind, 0);
+        return pipeline(stages, microBatches, kind, 1);
     }
 
     private static ExecutionPlan pipeline(int stages, int microBatches, ScheduleKind kind, double hop) {
@@ -111,6 +111,21 @@ class SimulatorTest {
                 pipeline(stages, microBatches, Schedules.byName(name), 1), cluster(stages, 1e30, 1_000_000), ONE_TWO);
         // The derivation gives each link its own queue; here a device receives from all its neighbours in one.
         assertThat(step.stepNanos()).isBetween(1e6 * expected - 10, 1.1e6 * expected);
+    }
+
+    /** The default order of tasks is good for fast and slow links. */
+    @Test
+    void comesNearTheBestForAnyHop() {
+        for (ScheduleKind kind : Schedules.ALL) {
+            for (double hop : new double[] {0, 0.1, 0.5, 1}) {
+                double best = ScheduleLength.of(
+                                kind.make(4, 32), ScheduleLength.Durations.uniform(4, 1e6, 2e6, hop * 1e6))
+                        .length();
+                double nanos = Simulator.simulate(pipeline(4, 32, kind), cluster(4, 1e30, (long) (hop * 1e6)), ONE_TWO)
+                        .stepNanos();
+                assertThat(nanos).as("%s, hop %s", kind.name(), hop).isBetween(best - 10, 1.1 * best);
+            }
+        }
     }
 
     @Test

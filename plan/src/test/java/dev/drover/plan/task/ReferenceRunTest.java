@@ -55,6 +55,26 @@ class ReferenceRunTest {
         }
     }
 
+    /** Large parameters are updated one after the other, each as soon as nobody needs the old value. */
+    @Test
+    void optimizerGoesPieceByPiece() {
+        TrainingStep step = ChainModel.step(3, 4, 40);
+        CutStep cut = TimeCut.cut(step, 2, false);
+        ExecutionPlan plan = ExecutionPlanBuilder.build(
+                LocalStep.ofOneDevice(cut),
+                StageAssignment.single(cut),
+                Schedules.byName("1f1b").make(1, 2));
+        assertEqualToWhole(step, plan, 1e-5);
+        List<Task> tasks = plan.workers().get(0).tasks();
+        int firstUpdate = 0;
+        int lastRun = 0;
+        for (int i = tasks.size() - 1; i >= 0; i--) {
+            firstUpdate = tasks.get(i) instanceof Task.Update ? i : firstUpdate;
+            lastRun = lastRun == 0 && tasks.get(i) instanceof Task.Run ? i : lastRun;
+        }
+        assertThat(firstUpdate).isPositive().isLessThan(lastRun);
+    }
+
     @Test
     void memoryOfMicroBatchesIsFreed() {
         CutStep cut = TimeCut.cut(ChainModel.step(3, 8, 6), 4, true);

@@ -30,7 +30,7 @@ final class StageCuts {
         best[0][0] = 0;
         for (int k = 1; k <= stages; k++) {
             for (int to = 0; to <= n; to++) {
-                for (int at = to; at >= 0 && before[to] - before[at] <= maxWeight * (1 + 1e-9); at--) {
+                for (int at = to - 1; at >= 0 && before[to] - before[at] <= maxWeight * (1 + 1e-9); at--) {
                     double total = best[k - 1][at] + (to < n ? bytes[to] : 0);
                     if (total < best[k][to]) {
                         best[k][to] = total;

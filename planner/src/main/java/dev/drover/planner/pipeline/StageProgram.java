@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  *   y_is &lt;= y_js                        for each edge i -&gt; j      B_i &lt;= B_j
  *   e_ts &gt;= y_js - y_is                 for each user j of t from i   (F_ij of the paper, per cut)
  *   sum_i w_i (y_is - y_i(s+1)) &lt;= T (1 + r)                      balance, T = total / stages
+ *   sum_i (y_is - y_i(s+1)) &gt;= 1                               no stage is empty
  *   asap_i &lt;= B_i &lt;= alap_i                                       from the work before and after i
  * </pre>
  *
@@ -139,11 +140,21 @@ final class StageProgram {
                 }
             }
             model.addLessOrEqual(work.build(), 1 - always);
+            LinearExprBuilder members = LinearExpr.newBuilder();
+            for (int i = 0; i < graph.nodes(); i++) {
+                if (s > 0) {
+                    members.addTerm(at(y, i, s), 1);
+                }
+                if (s + 1 < stages) {
+                    members.addTerm(at(y, i, s + 1), -1);
+                }
+            }
+            model.addGreaterOrEqual(members.build(), s == 0 ? 1 - graph.nodes() : 1);
         }
         model.minimize(objective.build());
         ModelSolver solver = new ModelSolver("highs");
         solver.setTimeLimit(limit);
-        solver.setSolverSpecificParameters("mip_rel_gap=" + GAP);
+        solver.setSolverSpecificParameters("output_flag=false\nmip_rel_gap=" + GAP);
         SolveStatus status = solver.solve(model);
         if (status != SolveStatus.OPTIMAL && status != SolveStatus.FEASIBLE) {
             return null;
