@@ -2,7 +2,6 @@ package dev.drover.ir.pass;
 
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.ComputationBuilder;
-import dev.drover.ir.graph.Graph;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.Call;
 import dev.drover.ir.ops.Fusion;
@@ -22,21 +21,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Inlining {
     private Inlining() {}
-
-    /** The graph without calls in its entry; the same graph if there are none. */
-    public static Graph inline(Graph graph) {
-        Computation entry = graph.entry();
-        if (entry.instructions().stream().allMatch(i -> body(i.op()) == null)) {
-            return graph;
-        }
-        ComputationBuilder builder = new ComputationBuilder(entry.name());
-        List<Instruction> parameters = new ArrayList<>();
-        for (Instruction parameter : entry.parameters()) {
-            parameters.add(builder.add(parameter.op(), List.of(), parameter.name(), parameter.annotations()));
-        }
-        Instruction root = append(builder, entry, parameters);
-        return new Graph(graph.name(), builder.build(root), graph.aliases(), graph.attributes());
-    }
 
     /** Appends the instructions of a computation, arguments in the place of its parameters. Yields its root's copy. */
     public static Instruction append(ComputationBuilder builder, Computation computation, List<Instruction> arguments) {

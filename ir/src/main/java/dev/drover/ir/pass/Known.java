@@ -7,6 +7,7 @@ import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.Call;
 import dev.drover.ir.ops.Constant;
+import dev.drover.ir.ops.Fusion;
 import dev.drover.ir.ops.GetTupleElement;
 import dev.drover.ir.ops.Op;
 import dev.drover.ir.ops.Parameter;
@@ -99,6 +100,9 @@ sealed interface Known {
         }
         if (op instanceof Call call) {
             return root(call.computation(), operands);
+        }
+        if (op instanceof Fusion fusion) {
+            return root(fusion.computation(), operands);
         }
         List<Literal> values = new ArrayList<>(operands.size());
         for (Known operand : operands) {

@@ -125,29 +125,19 @@ class GraphPassTest {
                         ENTRY %main (x: f32[2], y: f32[3,2]) -> (f32[2], f32[1,2], f32[3,2]) {
                           %x = f32[2] parameter(0)
                           %y = f32[3,2] parameter(1)
-                          %zero = s32[] constant(0)
-                          %none = f32[] constant(0)
-                          %empty = f32[3,2] broadcast(%none), dimensions={}
                           %cut.iter0 = f32[1,2] slice(%y), slice={[0:1], [0:2]}
                           %flat.iter0 = f32[2] reshape(%cut.iter0)
                           %product.iter0 = f32[2] multiply(%x, %flat.iter0)
                           %as.row.iter0 = f32[1,2] reshape(%product.iter0)
-                          %zero.iter0.1 = s32[] constant(0)
-                          %next.stack.iter0 = f32[3,2] dynamic-update-slice(%empty, %as.row.iter0, %zero, %zero.iter0.1)
-                          %next.iter0.folded = s32[] constant(1)
                           %cut.iter1 = f32[1,2] slice(%y), slice={[1:2], [0:2]}
                           %flat.iter1 = f32[2] reshape(%cut.iter1)
                           %product.iter1 = f32[2] multiply(%product.iter0, %flat.iter1)
                           %as.row.iter1 = f32[1,2] reshape(%product.iter1)
-                          %zero.iter1.1 = s32[] constant(0)
-                          %next.stack.iter1 = f32[3,2] dynamic-update-slice(%next.stack.iter0, %as.row.iter1, %next.iter0.folded, %zero.iter1.1)
-                          %next.iter1.folded = s32[] constant(2)
                           %cut.iter2 = f32[1,2] slice(%y), slice={[2:3], [0:2]}
                           %flat.iter2 = f32[2] reshape(%cut.iter2)
                           %product.iter2 = f32[2] multiply(%product.iter1, %flat.iter2)
                           %as.row.iter2 = f32[1,2] reshape(%product.iter2)
-                          %zero.iter2.1 = s32[] constant(0)
-                          %next.stack.iter2 = f32[3,2] dynamic-update-slice(%next.stack.iter1, %as.row.iter2, %next.iter1.folded, %zero.iter2.1)
+                          %next.stack.iter2 = f32[3,2] concatenate(%as.row.iter0, %as.row.iter1, %as.row.iter2), dimensions={0}
                           ROOT %t = (f32[2], f32[1,2], f32[3,2]) tuple(%product.iter2, %as.row.iter1, %next.stack.iter2)
                         }
                         """);
@@ -178,6 +168,37 @@ class GraphPassTest {
                 .contains("%across = f32[2] slice(%u)")
                 .contains("%apart = f32[1] slice(%x), slice={[3:4]}")
                 .contains("%clamped = f32[2] slice(%u), slice={[2:4]}");
+    }
+
+    @Test
+    void updatesThatFillAnArrayAreSideBySide() {
+        Graph graph = HloReader.read("a", """
+                HloModule m
+                ENTRY e { x = f32[5] parameter(0)
+                  y = f32[2] parameter(1)
+                  z = f32[3] parameter(2)
+                  two = s32[] constant(2)
+                  zero = s32[] constant(0)
+                  over = f32[5] dynamic-update-slice(x, z, zero)
+                  half = f32[5] dynamic-update-slice(x, z, two)
+                  full = f32[5] dynamic-update-slice(half, y, zero)
+                  clash = f32[5] dynamic-update-slice(over, z, two)
+                  tail = f32[2] slice(full), slice={[3:5]}
+                  across = f32[2] slice(full), slice={[1:3]}
+                  ROOT t = (f32[5], f32[5], f32[2], f32[2]) tuple(full, clash, tail, across) }
+                """);
+        Graph after = FoldConstants.run(graph);
+        assertThat(HloPrinter.print(after))
+                .contains("%full = f32[5] concatenate(%y, %z), dimensions={0}")
+                .contains("%clash = f32[5] dynamic-update-slice(%over, %z, %two)")
+                .contains("%tail = f32[2] slice(%z), slice={[1:3]}")
+                .contains("%across = f32[2] slice(%full), slice={[1:3]}");
+        List<Literal> arguments = List.of(
+                Literal.ofDoubles(ArrayShape.of(DType.F32, 5), new double[] {1, 2, 3, 4, 5}),
+                Literal.ofDoubles(ArrayShape.of(DType.F32, 2), new double[] {6, 7}),
+                Literal.ofDoubles(ArrayShape.of(DType.F32, 3), new double[] {8, 9, 10}));
+        assertThat(Evaluator.evaluate(after.entry(), arguments))
+                .isEqualTo(Evaluator.evaluate(graph.entry(), arguments));
     }
 
     @Test
