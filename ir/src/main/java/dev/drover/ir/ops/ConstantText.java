@@ -6,6 +6,7 @@ import dev.drover.ir.eval.PackedLiteral;
 import dev.drover.ir.eval.Rounding;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConstantText {
     static final long NESTED_LIMIT = 4096;
+    private static final Pattern LEFT_OUT = Pattern.compile("\\{ *\\.\\.\\. *}");
 
     private final ArrayShape shape;
     private final String text;
@@ -31,7 +33,7 @@ final class ConstantText {
     /** Null if the values were left out. */
     static @Nullable PackedLiteral parse(ArrayShape shape, String text) {
         String trimmed = text.trim();
-        if (trimmed.replace(" ", "").equals("{...}")) {
+        if (LEFT_OUT.matcher(trimmed).matches()) {
             return null;
         }
         if (shape.rank() > 0 && !trimmed.startsWith("{") && !trimmed.startsWith("/*")) {
@@ -245,7 +247,9 @@ final class ConstantText {
             text.append(value > 0 ? "inf" : "-inf");
         } else {
             String shortest = dtype == DType.F64 ? Double.toString(value) : Float.toString((float) value);
-            text.append(shortest.endsWith(".0") ? shortest.substring(0, shortest.length() - 2) : shortest);
+            // XLA reads -0 as the integer 0.
+            boolean whole = shortest.endsWith(".0") && !shortest.equals("-0.0");
+            text.append(whole ? shortest.substring(0, shortest.length() - 2) : shortest);
         }
     }
 }

@@ -69,7 +69,7 @@ public enum UnaryKind {
             Complex::rsqrt,
             // y = x^-1/2, so dy/dx = -y / (2 x)
             (b, x, y, dy) -> b.mul(dy, b.mul(b.div(y, x), -0.5))),
-    SIGN("sign", Math::signum, UnaryKind::sign, Complex::sign, UnaryKind::zero),
+    SIGN("sign", Math::signum, UnaryKind::sign, Complex::sign, UnaryKind::signGradient),
     SINE(
             "sine",
             Math::sin,
@@ -216,6 +216,15 @@ public enum UnaryKind {
     /** d Im(z) = Re(-i dz). */
     private static @Nullable Instruction imagGradient(OpBuilder b, Instruction x, Instruction y, Instruction dy) {
         return x.array().dtype().isComplex() ? b.complex(b.zerosLike(dy), b.neg(dy)) : null;
+    }
+
+    /** Constant but for the jump at 0, on real numbers. */
+    private static @Nullable Instruction signGradient(OpBuilder b, Instruction x, Instruction y, Instruction dy) {
+        if (x.array().dtype().isComplex()) {
+            throw new NoGradientException(
+                    "The operand (" + x.shape() + ") of sign (" + y.name() + ") must be real for a gradient.");
+        }
+        return null;
     }
 
     private static long sign(DType dtype, long x) {
