@@ -16,12 +16,15 @@ import dev.drover.ir.type.TokenShape;
 import dev.drover.ir.type.TupleShape;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
+import java.util.stream.Stream;
 import org.assertj.core.data.Offset;
 
 /**
@@ -57,6 +60,34 @@ final class LocalizeChecks {
             }
             check(instruction, operands, random);
         }
+    }
+
+    /**
+     * Checks each distinct op of a computation that can be cut and is not larger than {@code mostElements} in all, on random
+     * operands (so only where an op takes any operands). Returns how many.
+     */
+    static int checkEach(Computation computation, long mostElements, long seed) {
+        Random random = new Random(seed);
+        Set<List<Object>> seen = new HashSet<>();
+        for (Instruction instruction : computation.instructions()) {
+            List<Shape> shapes = instruction.operandShapes();
+            FactorRule rule = instruction.op().factors(shapes, instruction.shape());
+            boolean cuttable = rule.factors().stream().anyMatch(f -> divisors(f).size() > 1);
+            long elements = Stream.concat(Stream.of(instruction.shape()), shapes.stream())
+                    .flatMap(shape -> shape.leaves().stream())
+                    .mapToLong(ArrayShape::elements)
+                    .sum();
+            if (!cuttable
+                    || elements > mostElements
+                    || instruction.op() instanceof Parameter
+                    || !seen.add(List.of(instruction.op().opcode(), rule.toString(), shapes, instruction.shape()))) {
+                continue;
+            }
+            List<Value> operands =
+                    shapes.stream().map(shape -> RandomValues.of(shape, random)).toList();
+            check(instruction, operands, random);
+        }
+        return seen.size();
     }
 
     private static Value valueOf(Computation computation, Instruction wanted, List<Value> arguments) {
