@@ -8,7 +8,9 @@ import dev.drover.ir.eval.Literal;
 import dev.drover.ir.eval.Value;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Graph;
+import dev.drover.ir.pass.DeadCode;
 import dev.drover.ir.pass.Flatten;
+import dev.drover.ir.pass.FoldConstants;
 import dev.drover.ir.pass.InlineCalls;
 import dev.drover.ir.pass.SimplifyTuples;
 import dev.drover.ir.pass.UnrollLoops;
@@ -96,6 +98,8 @@ class GoldenModelsTest {
                 InlineCalls.run(graph, true),
                 UnrollLoops.run(graph, 100_000),
                 SimplifyTuples.run(graph),
+                FoldConstants.run(graph),
+                DeadCode.drop(graph),
                 Flatten.run(graph, 0),
                 Flatten.run(graph))) {
             assertThat(run(after.entry(), arguments)).isEqualTo(expected);

@@ -45,14 +45,15 @@ public final class RoleFinder {
         Graph flat = Flatten.run(graph, 0);
         this.entry = flat.entry();
         this.parameters = entry.parameters();
-        this.inputByOutput = UpdatePairs.find(entry, flat.aliases());
+        boolean[] mixing = DataFlow.mixing(entry);
+        this.inputByOutput = UpdatePairs.find(entry, mixing, flat.aliases());
         this.updated = new boolean[parameters.size()];
         for (int input : inputByOutput) {
             if (input >= 0) {
                 updated[input] = true;
             }
         }
-        this.trained = trained();
+        this.trained = trained(mixing);
     }
 
     /** The step with the roles that were found. Parameters of the entry must be arrays. */
@@ -80,15 +81,15 @@ public final class RoleFinder {
     }
 
     /**
-     * By input: an updated float that reaches at least half as many updates as the one that reaches most. A parameter reaches the
-     * updates of all parameters by way of the loss, an optimizer's state only those of its own.
+     * By input: an updated float that reaches, through ops that mix, at least half as many updates as the one that reaches most. A
+     * parameter reaches the updates of all parameters by way of the loss, an optimizer's state only those of its own, elementwise.
      */
-    private boolean[] trained() {
+    private boolean[] trained(boolean[] mixing) {
         int[] reached = new int[updated.length];
         int most = 0;
         for (int output = 0; output < inputByOutput.length; output++) {
             if (inputByOutput[output] >= 0) {
-                boolean[] needed = DataFlow.ancestors(entry, entry.root().operand(output));
+                boolean[] needed = DataFlow.mixedAncestors(entry, entry.root().operand(output), mixing);
                 for (int i = 0; i < reached.length; i++) {
                     Instruction input = parameters.get(i);
                     if (updated[i]

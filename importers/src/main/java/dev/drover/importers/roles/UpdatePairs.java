@@ -3,7 +3,6 @@ package dev.drover.importers.roles;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Graph.Alias;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.ops.Factor;
 import dev.drover.ir.ops.Parameter;
 import dev.drover.ir.type.ArrayShape;
 import java.util.ArrayList;
@@ -28,20 +27,21 @@ final class UpdatePairs {
     private static final int MAX_DISTANCE = 2_000;
     private final Computation entry;
     private final List<Instruction> outputs;
-    private final Map<Integer, Boolean> elementwiseById = new HashMap<>();
+    private final boolean[] mixing;
 
     private record Pair(int output, int input, int distance) {}
 
     private record Reached(Instruction instruction, int distance) {}
 
-    private UpdatePairs(Computation entry) {
+    private UpdatePairs(Computation entry, boolean[] mixing) {
         this.entry = entry;
+        this.mixing = mixing;
         this.outputs = entry.root().operands();
     }
 
     /** By output: the input that it updates, or -1. */
-    static int[] find(Computation flatEntry, List<Alias> aliases) {
-        return new UpdatePairs(flatEntry).pairs(aliases);
+    static int[] find(Computation flatEntry, boolean[] mixing, List<Alias> aliases) {
+        return new UpdatePairs(flatEntry, mixing).pairs(aliases);
     }
 
     private int[] pairs(List<Alias> aliases) {
@@ -63,7 +63,7 @@ final class UpdatePairs {
             if (alias.parameterIndex().isEmpty()
                     && output < outputs.size()
                     && alias.parameter() < taken.length
-                    && (alias.must() || dependsOn(outputs.get(output), alias.parameter()))) {
+                    && (alias.must() || believable(outputs.get(output), alias.parameter()))) {
                 join(output, alias.parameter(), inputByOutput, taken);
             }
         }
@@ -79,8 +79,11 @@ final class UpdatePairs {
         }
     }
 
-    private boolean dependsOn(Instruction output, int input) {
-        return DataFlow.ancestors(entry, output)[entry.parameters().get(input).id()];
+    /** Any metric fits into the buffer of a scalar; an array that depends on one of its shape is hardly a metric. */
+    private boolean believable(Instruction output, int input) {
+        return output.array().elements() > 1
+                && DataFlow.ancestors(entry, output)[
+                        entry.parameters().get(input).id()];
     }
 
     /** Shortest ways first (Dijkstra). */
@@ -103,7 +106,7 @@ final class UpdatePairs {
                 }
                 continue;
             }
-            if (!elementwise(instruction)) {
+            if (mixing[instruction.id()]) {
                 continue;
             }
             for (int i = 0; i < instruction.operands().size(); i++) {
@@ -116,17 +119,6 @@ final class UpdatePairs {
                 }
             }
         }
-    }
-
-    /** Whether the op keeps elements apart; it does not if its factors say that it sums or slides. */
-    private boolean elementwise(Instruction instruction) {
-        return elementwiseById.computeIfAbsent(instruction.id(), id -> {
-            if (!instruction.op().calls().isEmpty() || !(instruction.shape() instanceof ArrayShape)) {
-                return false;
-            }
-            return instruction.op().factors(instruction.operandShapes(), instruction.shape()).factors().stream()
-                    .noneMatch(f -> f.kind() == Factor.Kind.REDUCTION || f.kind() == Factor.Kind.WINDOW);
-        });
     }
 
     private static boolean linear(Instruction instruction, int operand) {
