@@ -1,6 +1,7 @@
 package dev.drover.importers;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.drover.ir.eval.Evaluator;
@@ -15,6 +16,7 @@ import dev.drover.ir.pass.InlineCalls;
 import dev.drover.ir.pass.SimplifyTuples;
 import dev.drover.ir.pass.UnrollLoops;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,7 +45,23 @@ class GoldenModelsTest {
     @MethodSource("models")
     void oneStepGivesXlasOutputs(String model) {
         Path folder = TinyModels.folder(model);
-        Computation entry = ModelFile.graph(folder.resolve("step.hlo")).entry();
+        compareStep(ModelFile.graph(folder.resolve("step.hlo")).entry(), folder);
+    }
+
+    /** Marks of shardings change no value, and all become annotations. */
+    @ParameterizedTest
+    @MethodSource("models")
+    void annotatedStepsMeanTheSame(String model) {
+        Path folder = TinyModels.CORPUS.resolve("jax").resolve(model);
+        Path file = folder.resolve("step_sharded_4x2.hlo");
+        assumeTrue(Files.exists(file), "The model (" + file + ") is not here.");
+        Computation entry = Flatten.run(ModelFile.graph(file)).entry();
+        assertThat(entry.instructions()).noneMatch(i -> i.op().opcode().equals("custom-call"));
+        assertThat(entry.instructions()).anyMatch(i -> i.annotations().containsKey("sharding"));
+        compareStep(entry, folder);
+    }
+
+    private static void compareStep(Computation entry, Path folder) {
         List<Literal> expected = TinyModels.tensors(folder.resolve("out_step1.safetensors"), 'o');
         List<Literal> actual = run(entry, TinyModels.tensors(folder.resolve("in.safetensors"), 'a'));
         assertThat(actual).hasSameSizeAs(expected);

@@ -1,5 +1,6 @@
 package dev.drover.importers.roles;
 
+import dev.drover.ir.UserError;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Graph;
 import dev.drover.ir.graph.InputRole;
@@ -45,6 +46,12 @@ public final class RoleFinder {
         Graph flat = Flatten.run(graph, 0);
         this.entry = flat.entry();
         this.parameters = entry.parameters();
+        for (Instruction input : parameters) {
+            mustBeArray("input", input);
+        }
+        for (Instruction output : entry.root().operands()) {
+            mustBeArray("output", output);
+        }
         boolean[] mixing = DataFlow.mixing(entry);
         this.inputByOutput = UpdatePairs.find(entry, mixing, flat.aliases());
         this.updated = new boolean[parameters.size()];
@@ -56,7 +63,16 @@ public final class RoleFinder {
         this.trained = trained(mixing);
     }
 
-    /** The step with the roles that were found. Parameters of the entry must be arrays. */
+    private void mustBeArray(String what, Instruction instruction) {
+        if (!(instruction.shape() instanceof ArrayShape)) {
+            throw new UserError(
+                    "The " + what + " (" + instruction.name() + ") of model (" + graph.name()
+                            + ") must be an array, not " + instruction.shape() + ".",
+                    "Maybe lower the step with one argument for each array, as JAX does.");
+        }
+    }
+
+    /** The step with the roles that were found. Inputs and outputs must be arrays. */
     public static TrainingStep find(Graph graph) {
         return new RoleFinder(graph).find();
     }

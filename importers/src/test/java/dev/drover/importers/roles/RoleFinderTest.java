@@ -1,7 +1,9 @@
 package dev.drover.importers.roles;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.drover.ir.UserError;
 import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.InputRole.Kind;
 import dev.drover.ir.graph.OutputRole;
@@ -83,5 +85,16 @@ class RoleFinderTest {
                         OutputRole.update(1),
                         OutputRole.update(2),
                         OutputRole.update(3));
+    }
+
+    @Test
+    void aTupleAsInputIsRefused() {
+        assertThatThrownBy(() -> RoleFinder.find(HloReader.read("tuple", """
+                        HloModule m
+                        ENTRY e { p = (f32[2], f32[]) parameter(0)
+                          ROOT x = f32[2] get-tuple-element(p), index=0 }
+                        """)))
+                .isInstanceOf(UserError.class)
+                .hasMessageStartingWith("The input (p) of model (m) must be an array, not (f32[2], f32[]).");
     }
 }
