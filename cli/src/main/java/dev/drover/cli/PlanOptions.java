@@ -2,9 +2,9 @@ package dev.drover.cli;
 
 import dev.drover.ir.UserError;
 import dev.drover.plan.cluster.CachedCalibration;
+import dev.drover.plan.cluster.Calibration;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.cluster.ClusterText;
-import dev.drover.plan.cluster.JavaCalibration;
 import dev.drover.plan.cluster.Presets;
 import dev.drover.plan.text.PlanText;
 import dev.drover.planner.search.PlanSearch;
@@ -89,12 +89,16 @@ final class PlanOptions {
                 throw new UserError("The cluster file (" + text + ") must be readable: " + e.getMessage() + ".", e);
             }
         }
-        return Presets.parse(text, new CachedCalibration(calibrationFile(), new JavaCalibration()));
+        return Presets.parse(text, calibration(text));
     }
 
-    /** Where what was measured of this machine is kept. */
-    private static Path calibrationFile() {
-        return Path.of(System.getProperty("user.home"), ".drover", "calibration.yaml");
+    /** Measures this machine once for each number of workers, and keeps what it found. */
+    private static Calibration calibration(String preset) {
+        int colon = preset.indexOf(':');
+        String count = preset.substring(colon + 1);
+        int workers = colon > 0 && count.matches("[1-9][0-9]{0,2}") ? Integer.parseInt(count) : 1;
+        Path folder = Path.of(System.getProperty("user.home"), ".drover", "calibration-" + workers);
+        return new CachedCalibration(folder.resolve("figures.json"), new RuntimeCalibration(workers, folder));
     }
 
     SearchOptions searchOptions() {
