@@ -16,14 +16,19 @@ import org.bytedeco.pytorch.ProcessGroupGloo;
 import org.bytedeco.pytorch.Store;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
+import org.bytedeco.pytorch.gloo.Device;
 import org.jspecify.annotations.Nullable;
 
 /** All process groups of a worker. */
 public final class GlooCommunicators implements Communicators {
 
-    private static final int THREADS = 2;
+    /** Of each group, for the library's own collectives; transfers use the device's. */
+    private static final int THREADS = 1;
 
     private final ConnectOptions options;
+    /** One for all groups, since each has a thread of its own. */
+    private final Device device;
+
     private final int rank;
     private final Store store;
     private final GlooCommunicator world;
@@ -32,6 +37,8 @@ public final class GlooCommunicators implements Communicators {
     private GlooCommunicators(ConnectOptions options, Store store) {
         this.options = options;
         this.rank = options.rank();
+        // Without a device Gloo takes whatever the machine's own name resolves to.
+        this.device = ProcessGroupGloo.createDeviceForHostname(options.host());
         this.store = store;
         List<Integer> all = IntStream.range(0, options.worldSize()).boxed().toList();
         this.world = make(options, all);
@@ -80,8 +87,7 @@ public final class GlooCommunicators implements Communicators {
     private ProcessGroupGloo group(ConnectOptions options, List<Integer> ranks, int self) {
         ProcessGroupGloo.Options glooOptions = ProcessGroupGloo.Options.create(
                 new Milliseconds(options.timeout().toMillis()));
-        // Without a device Gloo takes whatever the machine's own name resolves to.
-        glooOptions.devices().push_back(ProcessGroupGloo.createDeviceForHostname(options.host()));
+        glooOptions.devices().push_back(device);
         glooOptions.threads(THREADS);
         Store prefixed = Rendezvous.prefixed(ranks.toString(), store);
         return new ProcessGroupGloo(prefixed, self, ranks.size(), glooOptions);
