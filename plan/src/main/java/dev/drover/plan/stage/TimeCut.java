@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TimeCut {
     private static final int MAX_TRIES = 256;
+    /** Share of the heavy work that a good cut leaves to the micro-batches; cutting a contracted dim leaves little. */
+    private static final double MOST = 0.5;
 
     private TimeCut() {}
 
@@ -54,6 +56,7 @@ public final class TimeCut {
 
     private static TimeStates infer(TrainingStep step, int microBatches, List<List<Integer>> candidates) {
         @Nullable TimeConflict first = null;
+        @Nullable TimeStates best = null;
         int[] at = new int[candidates.size()];
         for (int tries = 0; tries < MAX_TRIES; tries++) {
             List<Integer> dims = new ArrayList<>();
@@ -62,12 +65,18 @@ public final class TimeCut {
             }
             TimeStates states = TimeStates.infer(step, microBatches, dims);
             if (states.conflict() == null) {
-                return states;
+                if (states.heavyShare() >= MOST) {
+                    return states;
+                }
+                best = best == null || states.heavyShare() > best.heavyShare() ? states : best;
             }
             first = first == null ? states.conflict() : first;
             if (!next(at, candidates)) {
                 break;
             }
+        }
+        if (best != null) {
+            return best;
         }
         if (microBatches == 1) {
             return TimeStates.trivial(

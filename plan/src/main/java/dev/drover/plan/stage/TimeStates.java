@@ -33,6 +33,8 @@ final class TimeStates {
     static final int ONCE = Integer.MIN_VALUE;
     /** Choice of an instruction that is made for each of one micro-batch, whatever it mixes. */
     static final int TRIVIAL = OpStrategy.REPLICATE;
+    /** Flops per number read or written above which an op counts as heavy. */
+    private static final int HEAVY = 4;
 
     private final Computation entry;
     private final TrainingStep step;
@@ -152,6 +154,20 @@ final class TimeStates {
         return choice[instruction.id()] >= 0;
     }
 
+    /** Of the flops of contractions and the like, the share that is made for each micro-batch; 1 if there are none. */
+    double heavyShare() {
+        double all = 0;
+        double inMicroBatches = 0;
+        for (Instruction instruction : entry.instructions()) {
+            double flops = instruction.op().flops(instruction.operandShapes(), instruction.shape());
+            if (flops > HEAVY * elements(instruction)) {
+                all += flops;
+                inMicroBatches += each(instruction.id()) ? flops : 0;
+            }
+        }
+        return all == 0 ? 1 : inMicroBatches / all;
+    }
+
     private void visit(Instruction instruction) {
         int id = instruction.id();
         List<AxisState> replicated =
@@ -212,6 +228,13 @@ final class TimeStates {
     }
 
     private boolean isCheap(Instruction instruction) {
+        return !instruction.op().hasSideEffect()
+                && instruction.op().flops(instruction.operandShapes(), instruction.shape())
+                        <= 16 * elements(instruction);
+    }
+
+    /** Numbers read and written. */
+    private static long elements(Instruction instruction) {
         long elements = 1;
         for (Shape shape : instruction.operandShapes()) {
             for (ArrayShape leaf : shape.leaves()) {
@@ -221,8 +244,7 @@ final class TimeStates {
         for (ArrayShape leaf : instruction.shape().leaves()) {
             elements += leaf.elements();
         }
-        return !instruction.op().hasSideEffect()
-                && instruction.op().flops(instruction.operandShapes(), instruction.shape()) <= 16 * elements;
+        return elements;
     }
 
     private void visitCut(Instruction instruction) {
