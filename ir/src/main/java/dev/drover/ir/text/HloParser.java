@@ -56,7 +56,12 @@ final class HloParser {
     ParsedModule parse() {
         scanner.skipBlanks();
         if (!scanner.looksAt("HloModule")) {
-            throw scanner.error(scanner.at, "expected HloModule at the start of HLO text");
+            UserError error = scanner.error(scanner.at, "expected HloModule at the start of HLO text");
+            throw scanner.atEnd() || scanner.peek() == 'H'
+                    ? error
+                    : new UserError(
+                            String.valueOf(error.getMessage()),
+                            "Maybe it is StableHLO, ONNX or binary HLO; write HLO text instead (JAX: lowered.as_text(\"hlo\")).");
         }
         scanner.at += "HloModule".length();
         String module = name("of the module");

@@ -259,6 +259,6 @@ final class HloScanner {
         while (to < end && to - from < 24 && text[to] != '\n' && text[to] != '\r') {
             to++;
         }
-        return "found \"" + string(from, to) + "\"";
+        return "found \"" + string(from, to).replaceAll("[^ -~]", "?") + "\"";
     }
 }

@@ -151,7 +151,12 @@ class HloReaderTest {
                 .hasMessage(
                         "a.hlo:4:1: expected an instruction or the '}' of computation (e), but the file ends here.");
         assertThatThrownBy(() -> HloReader.read("a.hlo", "module @jit { }"))
-                .hasMessage("a.hlo:1:1: expected HloModule at the start of HLO text, but found \"module @jit { }\".");
+                .hasMessage(
+                        "a.hlo:1:1: expected HloModule at the start of HLO text, but found \"module @jit { }\".\n"
+                                + "Maybe it is StableHLO, ONNX or binary HLO; write HLO text instead (JAX: lowered.as_text(\"hlo\")).");
+        assertThatThrownBy(() -> HloReader.read("a.pb", new byte[] {10, 8, 'j', 'i', 't', 0, (byte) 0xff}))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("found \"jit??\"");
     }
 
     @Test
