@@ -8,8 +8,11 @@ import dev.drover.backend.torch.kernel.Kernels;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.type.ArrayShape;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
@@ -34,6 +37,8 @@ public final class TorchProgram implements AutoCloseable {
     private final Device cpu = new Device("cpu");
     private final long[] inputAddresses;
     private final long[] outputAddresses;
+    private final ThreadMXBean clock = ManagementFactory.getThreadMXBean();
+    private long[] stepNanos = {};
     private boolean closed;
 
     private TorchProgram(TorchMemory memory, Compiled compiled, int[] donorByOutput) {
@@ -107,6 +112,20 @@ public final class TorchProgram implements AutoCloseable {
     /** Outputs that take over the memory of a donated input. */
     public long donationsKept() {
         return compiled.outputs().stream().filter(o -> o.fromInput() >= 0).count();
+    }
+
+    /** From now on the processor time of each step is taken (of the calling thread). */
+    public synchronized void profile() {
+        stepNanos = new long[code.length];
+    }
+
+    /** Nanoseconds that each instruction's steps took since {@link #profile}, by name, in order. */
+    public synchronized Map<String, Long> nanosByInstruction() {
+        Map<String, Long> out = new LinkedHashMap<>();
+        for (int i = 0; i < stepNanos.length; i++) {
+            out.merge(bound.names().get(i), stepNanos[i], Long::sum);
+        }
+        return out;
     }
 
     /** Kernel calls of one run (bodies of loops counted once). */
@@ -192,8 +211,17 @@ public final class TorchProgram implements AutoCloseable {
         Runnable[] steps = code;
         int at = 0;
         try (AutoDispatchBelowADInplaceOrView guard = new AutoDispatchBelowADInplaceOrView()) {
-            for (; at < steps.length; at++) {
-                steps[at].run();
+            long[] nanos = stepNanos;
+            if (nanos.length == 0) {
+                for (; at < steps.length; at++) {
+                    steps[at].run();
+                }
+            } else {
+                for (; at < steps.length; at++) {
+                    long start = clock.getCurrentThreadCpuTime();
+                    steps[at].run();
+                    nanos[at] += clock.getCurrentThreadCpuTime() - start;
+                }
             }
         } catch (RuntimeException e) {
             throw new IllegalStateException(

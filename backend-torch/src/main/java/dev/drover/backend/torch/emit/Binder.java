@@ -11,6 +11,8 @@ import org.bytedeco.pytorch.LongOptional;
 import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.StorageImpl;
 import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.global.torch;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Makes the libtorch tensors of views, once each, over memory that is placed. Owns what it makes. Tensors of inputs and outputs
@@ -20,6 +22,8 @@ public final class Binder implements AutoCloseable {
     private final Map<Buffer, Tensor> baseByRoot = new HashMap<>();
     private final Map<View, Tensor> tensorByView = new HashMap<>();
     private final List<Pointer> owned = new ArrayList<>();
+
+    private @Nullable Team team;
 
     Binder() {}
 
@@ -85,6 +89,16 @@ public final class Binder implements AutoCloseable {
         return pointer;
     }
 
+    /** The threads for loops in Java, as many as libtorch uses. */
+    public Team team() {
+        Team made = team;
+        if (made == null) {
+            made = new Team(torch.get_num_threads());
+            team = made;
+        }
+        return made;
+    }
+
     /** Whether two views see the same memory in the same layout. */
     public boolean same(View one, View other) {
         return one.buffer().root() == other.buffer().root() && one.sameLayout(other);
@@ -109,6 +123,10 @@ public final class Binder implements AutoCloseable {
 
     @Override
     public void close() {
+        if (team != null) {
+            team.close();
+            team = null;
+        }
         for (int i = owned.size() - 1; i >= 0; i--) {
             owned.get(i).close();
         }

@@ -81,8 +81,12 @@ public final class Emitter {
 
     /** A new buffer for a result with dims laid out as in another view, where that has no gaps. */
     public View resultLike(Node node, View like) {
-        View made = scratchLike(node.shape().dtype(), like);
-        views.put(node.ref(), made);
+        return resultLike(node, 0, like);
+    }
+
+    public View resultLike(Node node, int leaf, View like) {
+        View made = scratchLike(node.results().get(leaf).dtype(), like);
+        views.put(node.ref(leaf), made);
         return made;
     }
 

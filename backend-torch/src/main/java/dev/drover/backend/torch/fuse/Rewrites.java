@@ -7,6 +7,6 @@ public final class Rewrites {
     private Rewrites() {}
 
     public static FlatProgram apply(FlatProgram program) {
-        return program;
+        return Chains.apply(program);
     }
 }

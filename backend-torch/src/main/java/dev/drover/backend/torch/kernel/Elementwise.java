@@ -161,7 +161,7 @@ final class Elementwise {
     }
 
     /** The layout that all operands of the result's size share, or else row-major. */
-    private static View layout(List<View> inputs, long[] sizes) {
+    static View layout(List<View> inputs, long[] sizes) {
         View like = null;
         for (View input : inputs) {
             if (input.repeats()) {
