@@ -68,7 +68,8 @@ public final class GptBench {
         for (String arg : args) {
             String[] pair = arg.split("=", 2);
             if (pair.length != 2 || options.replace(pair[0], pair[1]) == null) {
-                System.err.println("The argument (" + arg + ") must be name=value with a name of " + options.keySet() + ".");
+                System.err.println(
+                        "The argument (" + arg + ") must be name=value with a name of " + options.keySet() + ".");
                 System.exit(2);
             }
         }
@@ -126,7 +127,8 @@ public final class GptBench {
         private double loss;
 
         Ours(Map<String, String> options) {
-            this.model = Zoo.parse("gpt:layers=" + options.get("layers") + ",hidden=" + options.get("hidden") + ",heads="
+            this.model = Zoo.parse("gpt:layers=" + options.get("layers") + ",hidden=" + options.get("hidden")
+                    + ",heads="
                     + options.get("heads") + ",seq=" + options.get("seq") + ",batch=" + options.get("batch") + ",vocab="
                     + options.get("vocab"));
             List<OutputRole> outputs = model.step().outputs();
@@ -181,7 +183,8 @@ public final class GptBench {
             int steps = 3;
             run(steps);
             Map<String, Long> byStem = new HashMap<>();
-            List<Map.Entry<String, Long>> all = new ArrayList<>(program.nanosByInstruction().entrySet());
+            List<Map.Entry<String, Long>> all =
+                    new ArrayList<>(program.nanosByInstruction().entrySet());
             all.forEach(e -> byStem.merge(e.getKey().replaceAll("\\.\\d+$", ""), e.getValue(), Long::sum));
             for (List<Map.Entry<String, Long>> entries : List.of(new ArrayList<>(byStem.entrySet()), all)) {
                 entries.sort(Map.Entry.<String, Long>comparingByValue().reversed());
@@ -223,7 +226,8 @@ public final class GptBench {
             for (String name : List.of("vocab", "seq", "hidden", "heads", "layers", "batch", "threads", "steps")) {
                 command.add(options.getOrDefault(name, ""));
             }
-            Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+            Process process =
+                    new ProcessBuilder(command).redirectErrorStream(true).start();
             try (BufferedReader lines = process.inputReader(StandardCharsets.UTF_8)) {
                 for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                     Map<String, String> fields = new HashMap<>();
@@ -244,7 +248,8 @@ public final class GptBench {
                 }
             }
             if (process.waitFor() != 0) {
-                System.err.println("The peer (" + python + ") must have PyTorch. Maybe give python=PATH, or python=none.");
+                System.err.println(
+                        "The peer (" + python + ") must have PyTorch. Maybe give python=PATH, or python=none.");
             }
         } finally {
             Files.deleteIfExists(script);

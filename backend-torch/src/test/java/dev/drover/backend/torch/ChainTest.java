@@ -63,9 +63,8 @@ class ChainTest {
         TorchOptions options = TorchOptions.of(MEMORY).withDonations(Map.of(0, 0, 1, 2, 2, 3));
         try (TorchProgram program = TorchProgram.compile(computation, options)) {
             assertThat(program.donationsKept()).isEqualTo(3);
-            List<Long> addresses = List.of(0, 2, 3).stream()
-                    .map(i -> inputs.get(i).address())
-                    .toList();
+            List<Long> addresses =
+                    List.of(0, 2, 3).stream().map(i -> inputs.get(i).address()).toList();
             List<TorchTensor> outputs = program.run(inputs);
             assertThat(outputs.stream().map(TorchTensor::toLiteral).toList()).isEqualTo(expected);
             assertThat(outputs.stream().map(TorchTensor::address).toList()).isEqualTo(addresses);

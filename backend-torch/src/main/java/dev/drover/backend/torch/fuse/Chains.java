@@ -32,6 +32,7 @@ import org.jspecify.annotations.Nullable;
 final class Chains {
     /** Below, a call of libtorch is cheaper than a loop of Java's. */
     private static final long SMALLEST = 1 << 13;
+
     private static final int LONGEST = 64;
     private static final int MOST_INPUTS = 24;
 
@@ -117,7 +118,9 @@ final class Chains {
             List<Node> readers = users.getOrDefault(node, List.of());
             Map<ArrayShape, Group> firstByShape = new LinkedHashMap<>();
             for (Node reader : readers) {
-                if (takes(reader) && node.results().size() == 1 && reader.shape().equals(node.shape())) {
+                if (takes(reader)
+                        && node.results().size() == 1
+                        && reader.shape().equals(node.shape())) {
                     Group first = firstByShape.putIfAbsent(reader.shape(), group(reader));
                     if (first != null && first != group(reader)) {
                         join(group(first.members.get(0)), group(reader));

@@ -115,7 +115,9 @@ final class Replacer {
             return new Node(replacement.id(), replacement.name(), replacement.op(), inputs, replacement.results());
         }
         Node node = (Node) unit;
-        return inputs.equals(node.inputs()) ? node : new Node(node.id(), node.name(), node.op(), inputs, node.results());
+        return inputs.equals(node.inputs())
+                ? node
+                : new Node(node.id(), node.name(), node.op(), inputs, node.results());
     }
 
     private Ref rebuilt(Ref old) {

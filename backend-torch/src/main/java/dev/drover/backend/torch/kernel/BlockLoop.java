@@ -89,8 +89,7 @@ final class BlockLoop {
                     int rows = n / width;
                     in[i].get(start / width, column, 0, rows);
                     for (int row = 0; row < rows; row++) {
-                        java.util.Arrays.fill(
-                                registers[input.register()], row * width, (row + 1) * width, column[row]);
+                        java.util.Arrays.fill(registers[input.register()], row * width, (row + 1) * width, column[row]);
                     }
                 }
             }

@@ -27,8 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param outputs steps whose results are the node's
  * @param inputs number of inputs
  */
-public record Chain(
-        List<String> opcodes, List<Integer> left, List<Integer> right, List<Integer> outputs, int inputs)
+public record Chain(List<String> opcodes, List<Integer> left, List<Integer> right, List<Integer> outputs, int inputs)
         implements Kernels.Fused {
     private static final int BLOCK = 1024;
     private static final long SMALLEST_SHARED = 1 << 16;
@@ -121,7 +120,10 @@ public record Chain(
             }
         }
         emitter.step(
-                reads, results, aliases, binder -> bind(binder, inputs, along, lines, node.shape().elements(), row));
+                reads,
+                results,
+                aliases,
+                binder -> bind(binder, inputs, along, lines, node.shape().elements(), row));
     }
 
     private static View need(@Nullable View view) {
@@ -156,7 +158,8 @@ public record Chain(
                     return new Rows(BlockLoop.Along.ROWS, inner, matrix.select(0));
                 }
                 if (matrix.stride(0) == 1 && matrix.stride(1) == 0) {
-                    return new Rows(BlockLoop.Along.COLUMNS, inner, matrix.permute(1, 0).select(0));
+                    return new Rows(
+                            BlockLoop.Along.COLUMNS, inner, matrix.permute(1, 0).select(0));
                 }
             }
             return null;

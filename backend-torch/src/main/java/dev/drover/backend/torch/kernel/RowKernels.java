@@ -1,0 +1,234 @@
+package dev.drover.backend.torch.kernel;
+
+import dev.drover.backend.torch.emit.Emitter;
+import dev.drover.backend.torch.emit.Node;
+import dev.drover.backend.torch.emit.Step;
+import dev.drover.backend.torch.emit.View;
+import dev.drover.ir.eval.EvalContext;
+import dev.drover.ir.eval.Value;
+import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.ir.type.DType;
+import dev.drover.ir.type.Shape;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.PointerScope;
+import org.bytedeco.pytorch.Dispatcher;
+import org.bytedeco.pytorch.IValue;
+import org.bytedeco.pytorch.IValueVector;
+import org.bytedeco.pytorch.OperatorHandle;
+import org.bytedeco.pytorch.ScalarTypeOptional;
+import org.bytedeco.pytorch.T_TensorTensorTensor_T;
+import org.bytedeco.pytorch.Tensor;
+import org.bytedeco.pytorch.TensorOptional;
+import org.bytedeco.pytorch.global.torch;
+
+/** Kernels of libtorch for which HLO has a group of ops: activations and what is done row by row. */
+public final class RowKernels {
+    private RowKernels() {}
+
+    /** What these ops have in common: they are made by rewrites and run by libtorch. */
+    private interface Library extends Kernels.Fused {
+        @Override
+        default Shape inferShape(List<Shape> operands) {
+            throw new IllegalStateException("The op (" + opcode() + ") must be made by a rewrite.");
+        }
+
+        @Override
+        default Value evaluate(EvalContext context, Instruction self, List<Value> operands) {
+            throw new IllegalStateException("The op (" + opcode() + ") must be run by libtorch.");
+        }
+    }
+
+    /** {@code softmax(x)} over the last dim. */
+    public record Softmax() implements Library {
+        @Override
+        public String opcode() {
+            return "drover-softmax";
+        }
+
+        @Override
+        public Emitter.Kernel kernel() {
+            return (emitter, node) -> rows(emitter, node, (binder, out, in) -> {
+                ScalarTypeOptional same = binder.own(new ScalarTypeOptional());
+                return () -> torch.softmax_out(out, in[0], -1, same);
+            });
+        }
+    }
+
+    /** {@code (g - sum(g * y)) * y}, of g and y. */
+    public record SoftmaxGradient() implements Library {
+        @Override
+        public String opcode() {
+            return "drover-softmax-gradient";
+        }
+
+        @Override
+        public Emitter.Kernel kernel() {
+            return (emitter, node) -> rows(emitter, node, (binder, out, in) -> {
+                OperatorHandle handle =
+                        binder.own(Dispatcher.singleton().findSchemaOrThrow("aten::_softmax_backward_data", "out"));
+                List<Supplier<IValue>> arguments = List.of(
+                        () -> new IValue(in[0]),
+                        () -> new IValue(in[1]),
+                        () -> new IValue(-1L),
+                        () -> new IValue(torch.ScalarType.Float),
+                        () -> new IValue(out));
+                return () -> {
+                    try (PointerScope scope = new PointerScope()) {
+                        IValue[] values = arguments.stream().map(Supplier::get).toArray(IValue[]::new);
+                        handle.callBoxed(new IValueVector(values));
+                    }
+                };
+            });
+        }
+    }
+
+    /** {@code gelu(x)} in its tanh form. */
+    public record Gelu() implements Library {
+        @Override
+        public String opcode() {
+            return "drover-gelu";
+        }
+
+        @Override
+        public Emitter.Kernel kernel() {
+            return (emitter, node) -> rows(emitter, node, (binder, out, in) -> {
+                BytePointer form = binder.own(new BytePointer("tanh"));
+                return () -> torch.gelu_out(out, in[0], form);
+            });
+        }
+    }
+
+    /** The gradient of {@link Gelu}, of g and x. */
+    public record GeluGradient() implements Library {
+        @Override
+        public String opcode() {
+            return "drover-gelu-gradient";
+        }
+
+        @Override
+        public Emitter.Kernel kernel() {
+            return (emitter, node) -> rows(emitter, node, (binder, out, in) -> {
+                BytePointer form = binder.own(new BytePointer("tanh"));
+                return () -> torch.gelu_backward_out(out, in[0], in[1], form);
+            });
+        }
+    }
+
+    /** Row-major operands to a row-major result. */
+    private static void rows(Emitter emitter, Node node, Elementwise.ElementMaker maker) {
+        List<View> inputs = new ArrayList<>();
+        List<Step.Alias> aliases = new ArrayList<>();
+        View out = emitter.result(node);
+        for (int i = 0; i < node.inputs().size(); i++) {
+            View input = emitter.contiguous(emitter.input(node, i));
+            inputs.add(input);
+            aliases.add(new Step.Alias(out, input));
+        }
+        emitter.step(
+                inputs,
+                List.of(out),
+                aliases,
+                binder -> maker.bind(
+                        binder,
+                        binder.tensor(out),
+                        inputs.stream().map(binder::tensor).toArray(Tensor[]::new)));
+    }
+
+    /**
+     * Layer normalization over the last dim, of x, scale and bias: result, mean and reciprocal standard deviation.
+     *
+     * @param epsilon added to the variance
+     */
+    public record LayerNorm(double epsilon) implements Library {
+        @Override
+        public String opcode() {
+            return "drover-layer-norm";
+        }
+
+        @Override
+        public Emitter.Kernel kernel() {
+            return (emitter, node) -> {
+                View x = emitter.contiguous(emitter.input(node, 0));
+                View scale = emitter.contiguous(emitter.input(node, 1));
+                View bias = emitter.contiguous(emitter.input(node, 2));
+                View y = emitter.result(node, 0);
+                View mean = kept(emitter, node, 1);
+                View rstd = kept(emitter, node, 2);
+                long[] width = {scale.elements()};
+                emitter.step(List.of(x, scale, bias), List.of(y, mean, rstd), binder -> {
+                    Tensor in = binder.tensor(x);
+                    TensorOptional weight = binder.own(new TensorOptional(binder.tensor(scale)));
+                    TensorOptional shift = binder.own(new TensorOptional(binder.tensor(bias)));
+                    Tensor out = binder.tensor(y);
+                    Tensor outMean = binder.tensor(mean);
+                    Tensor outRstd = binder.tensor(rstd);
+                    return () -> {
+                        try (PointerScope scope = new PointerScope()) {
+                            torch.native_layer_norm_out(out, outMean, outRstd, in, width, weight, shift, epsilon);
+                        }
+                    };
+                });
+            };
+        }
+    }
+
+    /** A result {@code [rows..]} as libtorch wants it, {@code [rows.., 1]}. */
+    private static View kept(Emitter emitter, Node node, int leaf) {
+        View made = emitter.result(node, leaf);
+        long[] dims = java.util.Arrays.copyOf(made.sizes(), made.rank() + 1);
+        dims[made.rank()] = 1;
+        return emitter.reshape(made, dims);
+    }
+
+    /** The gradients of {@link LayerNorm}'s x, scale and bias, of g, x, mean, reciprocal deviation and scale. */
+    public record LayerNormGradient() implements Library {
+        @Override
+        public String opcode() {
+            return "drover-layer-norm-gradient";
+        }
+
+        @Override
+        public Emitter.Kernel kernel() {
+            return (emitter, node) -> {
+                List<View> inputs = new ArrayList<>();
+                for (int i = 0; i < 5; i++) {
+                    View input = emitter.contiguous(emitter.input(node, i));
+                    if (i == 2 || i == 3) {
+                        long[] dims = java.util.Arrays.copyOf(input.sizes(), input.rank() + 1);
+                        dims[input.rank()] = 1;
+                        input = emitter.reshape(input, dims);
+                    }
+                    inputs.add(input);
+                }
+                List<View> results = List.of(emitter.result(node, 0), emitter.result(node, 1), emitter.result(node, 2));
+                long[] width = {inputs.get(4).elements()};
+                emitter.step(inputs, results, binder -> {
+                    Tensor[] in = inputs.stream().map(binder::tensor).toArray(Tensor[]::new);
+                    Tensor[] out = results.stream().map(binder::tensor).toArray(Tensor[]::new);
+                    TensorOptional weight = binder.own(new TensorOptional(in[4]));
+                    TensorOptional noBias = binder.own(new TensorOptional(in[4]));
+                    org.bytedeco.javacpp.BoolPointer all = binder.own(new org.bytedeco.javacpp.BoolPointer(3));
+                    all.put(0, true).put(1, true).put(2, true);
+                    return () -> {
+                        try (PointerScope scope = new PointerScope()) {
+                            T_TensorTensorTensor_T made = torch.native_layer_norm_backward(
+                                    in[0], in[1], width, in[2], in[3], weight, noBias, all);
+                            out[0].copy_(made.get0());
+                            out[1].copy_(made.get1());
+                            out[2].copy_(made.get2());
+                        }
+                    };
+                });
+            };
+        }
+    }
+
+    /** The shape of a value per row. */
+    public static ArrayShape rows(ArrayShape shape) {
+        return ArrayShape.of(DType.F32, java.util.Arrays.copyOf(shape.dims(), shape.rank() - 1));
+    }
+}

@@ -1,0 +1,62 @@
+package dev.drover.backend.torch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.drover.ir.eval.Literal;
+import dev.drover.ir.graph.Computation;
+import dev.drover.ir.init.InitialValues;
+import dev.drover.models.BatchInput;
+import dev.drover.models.Model;
+import dev.drover.models.Zoo;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+/** Fused kernels against the ops one by one, on a whole training step. */
+class FusionTest {
+    private static final TorchMemory MEMORY = new TorchMemory();
+
+    private static List<Literal> inputs(Model model) {
+        Random random = new Random(4);
+        List<Literal> inputs = new ArrayList<>();
+        model.initialValues().forEach(spec -> inputs.add(InitialValues.fill(spec, 1)));
+        for (BatchInput input : model.batch()) {
+            long[] tokens = new long[(int) input.shape().elements()];
+            Arrays.setAll(tokens, i -> random.nextInt((int) input.limit()));
+            inputs.add(Literal.ofLongs(input.shape(), tokens));
+        }
+        return inputs;
+    }
+
+    @Test
+    void aTransformersStepTakesFarFewerKernelsAndGivesTheSame() {
+        Model model = Zoo.parse("gpt:layers=2,hidden=32,heads=2,seq=16,batch=3,vocab=19");
+        Computation computation = model.step().graph().entry();
+        List<Literal> inputs = inputs(model);
+        TorchOptions options = TorchOptions.of(MEMORY);
+        try (TorchProgram fused = TorchProgram.compile(computation, options);
+                TorchProgram plain = TorchProgram.compile(computation, options.withFuse(false))) {
+            assertThat(fused.hostSteps()).isEmpty();
+            // Per block 2 norms (21 steps each way less 2), softmax (8 less 2) and GELU (17 less 2), by count.
+            assertThat(plain.stepCount() - fused.stepCount()).isGreaterThan(2 * 60);
+            List<Literal> expected = plain.runLiterals(inputs);
+            List<Literal> actual = fused.runLiterals(inputs);
+            for (int i = 0; i < expected.size(); i++) {
+                // Adam's first step divides a gradient by its size: where that is nearly zero, the direction is noise.
+                double worst = 0;
+                for (int j = 0; j < expected.get(i).size(); j++) {
+                    double difference =
+                            Math.abs(expected.get(i).asDouble(j) - actual.get(i).asDouble(j));
+                    worst += difference / expected.get(i).size();
+                }
+                assertThat(worst)
+                        .as(
+                                "mean difference of output %s %s",
+                                i, expected.get(i).shape())
+                        .isLessThan(2e-6);
+            }
+        }
+    }
+}
