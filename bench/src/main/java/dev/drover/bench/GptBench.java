@@ -112,7 +112,8 @@ public final class GptBench {
 
     /** Workers are started so that libgomp's threads sleep while OpenBLAS's compute; so is this. */
     private static int again(String[] args) throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>(List.of(ProcessHandle.current().info().command().orElse("java")));
+        List<String> command =
+                new ArrayList<>(List.of(ProcessHandle.current().info().command().orElse("java")));
         command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), GptBench.class.getName()));
         command.addAll(List.of(args));
