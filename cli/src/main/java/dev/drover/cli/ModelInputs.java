@@ -101,14 +101,19 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
         return Synthetic.drawn(input.shape(), new Distribution.Integers(0, input.limit()), input.name(), seed);
     }
 
-    /** The text that is at hand wherever Drover is: its own documents. */
+    /** The text that is at hand wherever Drover is: its own documents, here or in a folder above. */
     private static Path ownDocs() {
         String root = System.getProperty("drover.root");
-        if (root != null) {
-            Path docs = Path.of(root, "docs");
-            return Files.isDirectory(docs) ? docs : Path.of(root);
+        Path here = Path.of(root != null ? root : "").toAbsolutePath();
+        for (Path folder = here; folder != null; folder = folder.getParent()) {
+            Path docs = folder.resolve("docs");
+            if (Files.isDirectory(docs)) {
+                return docs;
+            }
         }
-        return Path.of(".");
+        throw new UserError(
+                "The folder docs (Drover's own text, the default data) must be in " + here + " or above.",
+                "Maybe give a text with --data.");
     }
 
     private static ModelInputs ofFile(TrainingStep step, long seed) {
