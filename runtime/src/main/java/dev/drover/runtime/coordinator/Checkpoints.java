@@ -17,10 +17,12 @@ import dev.drover.runtime.checkpoint.Safetensors;
 import dev.drover.runtime.wire.HostTensor;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -92,6 +94,11 @@ final class Checkpoints {
                 problems.add(inputNames.get(input) + " is " + shape(value) + ", not " + shape);
             }
         });
+        Set<String> known = new HashSet<>();
+        shapeByInput.keySet().forEach(input -> known.add(inputNames.get(input)));
+        valueByName.keySet().stream()
+                .filter(name -> !known.contains(name))
+                .forEach(name -> problems.add(name + " is unknown to the model"));
         if (!problems.isEmpty()) {
             throw new UserError(
                     "The checkpoint (" + folder + ") must be of this model: " + String.join(", ", problems) + ".",

@@ -245,7 +245,7 @@ final class ExecutionTest {
             assertThat(execution.state(1)).isEqualTo(trained);
             assertThatThrownBy(() -> execution.restore(List.of("x", "v"), folder))
                     .isInstanceOf(UserError.class)
-                    .hasMessageContaining("must be of this model: v is missing");
+                    .hasMessageContaining("must be of this model: v is missing, w is unknown to the model");
             assertThatThrownBy(() -> execution.run(13, 1, reports -> {}))
                     .isInstanceOf(UserError.class)
                     .hasMessageContaining("must be given for step 13");
