@@ -95,6 +95,79 @@ final class Core {
         this.strategyByNodeAndValue = strategyByNodeAndValue;
     }
 
+    /** Returns the same problem with fewer values; the kept ones move up. */
+    Core restrict(boolean[][] keep) {
+        int[][] kept = new int[size][];
+        for (int v = 0; v < size; v++) {
+            boolean[] mine = keep[v];
+            kept[v] = java.util.stream.IntStream.range(0, domain[v])
+                    .filter(k -> mine[k])
+                    .toArray();
+        }
+        double[][] newUnary = new double[size][];
+        long[][][] newUsage = new long[size][][];
+        long[] least = new long[rows + 1];
+        for (int v = 0; v < size; v++) {
+            newUnary[v] = new double[kept[v].length];
+            for (int k = 0; k < kept[v].length; k++) {
+                newUnary[v][k] = unary[v][kept[v][k]];
+            }
+            newUsage[v] = new long[segStart[v].length][];
+            for (int s = 0; s < segStart[v].length; s++) {
+                long[] u = new long[kept[v].length];
+                long low = Long.MAX_VALUE;
+                for (int k = 0; k < u.length; k++) {
+                    u[k] = segUsage[v][s][kept[v][k]];
+                    low = Math.min(low, u[k]);
+                }
+                for (int k = 0; k < u.length; k++) {
+                    u[k] -= low;
+                }
+                least[segStart[v][s]] += low;
+                least[segEnd[v][s]] -= low;
+                newUsage[v][s] = u;
+            }
+        }
+        long[] newLimit = new long[rows];
+        long sum = 0;
+        for (int r = 0; r < rows; r++) {
+            sum += least[r];
+            newLimit[r] = limit[r] - sum;
+        }
+        double[][] newEdges = new double[edgeCount][];
+        for (int e = 0; e < edgeCount; e++) {
+            int[] ka = kept[edgeA[e]];
+            int[] kb = kept[edgeB[e]];
+            newEdges[e] = new double[ka.length * kb.length];
+            for (int i = 0; i < ka.length; i++) {
+                for (int j = 0; j < kb.length; j++) {
+                    newEdges[e][i * kb.length + j] = edgeCost[e][ka[i] * domain[edgeB[e]] + kb[j]];
+                }
+            }
+        }
+        int[][] strategies = new int[variableByNode.length][];
+        for (int i = 0; i < strategies.length; i++) {
+            int v = variableByNode[i];
+            if (v < 0) {
+                strategies[i] = strategyByNodeAndValue[i];
+            } else {
+                strategies[i] = new int[kept[v].length];
+                for (int k = 0; k < kept[v].length; k++) {
+                    strategies[i][k] = strategyByNodeAndValue[i][kept[v][k]];
+                }
+            }
+        }
+        return new Core(
+                constant,
+                newUnary,
+                edgeA,
+                edgeB,
+                newEdges,
+                new UsageRows(newLimit, rowTime, segStart, segEnd, newUsage, -1),
+                variableByNode,
+                strategies);
+    }
+
     int other(int edge, int v) {
         return edgeA[edge] == v ? edgeB[edge] : edgeA[edge];
     }

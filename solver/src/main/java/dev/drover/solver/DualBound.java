@@ -6,7 +6,7 @@ import java.util.Arrays;
  * Lower bound by message passing, with a price for each usage row that is raised while it helps.
  *
  * <pre>
- *   bound = constant - sum_r price[r] * limit[r] + sum_v min theta_v + sum_e min (edge_e - message_a - message_b)
+ *   bound = constant - sum_r price[r] * limit[r] + sum_v min theta_v  (the rests of the edges are 0 or more)
  *
  *   theta_v = unary_v + prices of v's usage + all messages to v
  * </pre>
@@ -19,6 +19,7 @@ import java.util.Arrays;
 final class DualBound {
     private final Core core;
     private final double[][] theta;
+    private final double[] scratch;
     private final double[][] messageA;
     private final double[][] messageB;
     private final double[][] edge;
@@ -32,8 +33,14 @@ final class DualBound {
     private final double[] direction;
     private final double[] bestPrice;
     private double best = Double.NEGATIVE_INFINITY;
-    private double agility = 1;
-    private int stale;
+    /** How far above the best bound the steps aim. */
+    private double level = Double.NaN;
+
+    /** While values are sorted out: what each costs more than the best one of its variable, at least. */
+    private double[][] surplus = new double[0][];
+
+    private double gained;
+    private int since;
 
     /** The choice decoded by the latest forward sweep. */
     final int[] decoded;
@@ -49,6 +56,7 @@ final class DualBound {
         }
         cap = Math.min(cap, 1e15);
         theta = new double[core.size][];
+        scratch = new double[Arrays.stream(core.domain).max().orElse(1)];
         forward = new int[core.size];
         backward = new int[core.size];
         for (int v = 0; v < core.size; v++) {
@@ -72,6 +80,72 @@ final class DualBound {
         direction = new double[core.rows];
         bestPrice = new double[core.rows];
         decoded = new int[core.size];
+    }
+
+    /** Goes on in a core with fewer values: prices and messages stay, the bound is the old one at least. */
+    DualBound(Core core, DualBound old, boolean[][] keep) {
+        this(core);
+        for (int e = 0; e < core.edgeCount; e++) {
+            select(old.messageA[e], keep[core.edgeA[e]], messageA[e]);
+            select(old.messageB[e], keep[core.edgeB[e]], messageB[e]);
+            add(theta[core.edgeA[e]], messageA[e]);
+            add(theta[core.edgeB[e]], messageB[e]);
+        }
+        moveTo(old.bestPrice);
+        System.arraycopy(old.bestPrice, 0, bestPrice, 0, bestPrice.length);
+        best = old.best;
+        level = old.level;
+        for (int v = 0; v < core.size; v++) {
+            int kept = 0;
+            for (int k = 0; k < old.decoded[v]; k++) {
+                kept += keep[v][k] ? 1 : 0;
+            }
+            decoded[v] = keep[v][old.decoded[v]] ? kept : 0;
+        }
+    }
+
+    private static void select(double[] from, boolean[] keep, double[] to) {
+        int count = 0;
+        for (int k = 0; k < from.length; k++) {
+            if (keep[k]) {
+                to[count++] = from[k];
+            }
+        }
+    }
+
+    private static void add(double[] row, double[] more) {
+        for (int k = 0; k < row.length; k++) {
+            row[k] += more[k];
+        }
+    }
+
+    /**
+     * Finds the values that no choice cheaper than the best can have, at the best prices.
+     *
+     * @param cost of the best choice
+     * @param best its values, which stay
+     * @return per variable and value whether it stays
+     */
+    boolean[][] worthKeeping(double cost, int[] best) {
+        moveTo(bestPrice);
+        for (int i = 0; i < 6; i++) {
+            sweep();
+        }
+        double bound = bound();
+        surplus = new double[core.size][];
+        for (int v = 0; v < core.size; v++) {
+            surplus[v] = new double[core.domain[v]];
+        }
+        sweep();
+        boolean[][] keep = new boolean[core.size][];
+        for (int v = 0; v < core.size; v++) {
+            keep[v] = new boolean[core.domain[v]];
+            for (int k = 0; k < keep[v].length; k++) {
+                keep[v][k] = k == best[v] || bound + surplus[v][k] <= cost - 1 + 0.01 + 1e-9 * Math.abs(cost);
+            }
+        }
+        surplus = new double[0][];
+        return keep;
     }
 
     private static double largestFinite(double[] row) {
@@ -100,22 +174,6 @@ final class DualBound {
         return bestPrice;
     }
 
-    double[][] theta() {
-        return theta;
-    }
-
-    double[] residual(int e) {
-        int a = core.edgeA[e];
-        int b = core.edgeB[e];
-        double[] rest = edge[e].clone();
-        for (int i = 0; i < core.domain[a]; i++) {
-            for (int j = 0; j < core.domain[b]; j++) {
-                rest[i * core.domain[b] + j] -= messageA[e][i] + messageB[e][j];
-            }
-        }
-        return rest;
-    }
-
     /** One sweep up and one down; returns the bound after it. */
     double sweep() {
         for (int v = 0; v < core.size; v++) {
@@ -124,61 +182,67 @@ final class DualBound {
         for (int v = core.size - 1; v >= 0; v--) {
             visit(v, false);
         }
-        double bound = bound();
-        if (bound > best) {
-            stale = bound - best > 1e-5 * Math.abs(best) ? 0 : stale + 1;
-            best = bound;
-            System.arraycopy(price, 0, bestPrice, 0, price.length);
-        } else {
-            stale++;
-        }
-        return bound;
+        return bound();
     }
 
     private void visit(int v, boolean up) {
         double[] mine = theta[v];
         int width = mine.length;
+        double[] least = scratch;
         for (int e : core.incident[v]) {
+            if ((core.other(e, v) > v) == up) {
+                // Nothing changed there since the sweep in the other direction collected it.
+                continue;
+            }
             boolean first = core.edgeA[e] == v;
-            double[] m = first ? edge[e] : edgeTransposed[e];
+            double[] m = first ? edgeTransposed[e] : edge[e];
             double[] to = first ? messageA[e] : messageB[e];
             double[] other = first ? messageB[e] : messageA[e];
-            int i = 0;
-            for (int k = 0; k < width; k++) {
-                double least = Double.POSITIVE_INFINITY;
-                for (int o = 0; o < other.length; o++) {
-                    double value = m[i++] - other[o];
-                    if (value < least) {
-                        least = value;
-                    }
+            Arrays.fill(least, 0, width, Double.POSITIVE_INFINITY);
+            int row = 0;
+            for (double from : other) {
+                for (int k = 0; k < width; k++) {
+                    least[k] = Math.min(least[k], m[row + k] - from);
                 }
-                mine[k] += least - to[k];
-                to[k] = least;
+                row += width;
+            }
+            for (int k = 0; k < width; k++) {
+                mine[k] += least[k] - to[k];
+                to[k] = least[k];
             }
         }
         if (up) {
             decode(v);
+        }
+        if (surplus.length > 0) {
+            double low = Double.POSITIVE_INFINITY;
+            for (double value : mine) {
+                low = Math.min(low, value);
+            }
+            for (int k = 0; k < width; k++) {
+                surplus[v][k] = Math.max(surplus[v][k], mine[k] - low);
+            }
         }
         int ahead = up ? forward[v] : backward[v];
         if (ahead == 0) {
             return;
         }
         double weight = 1.0 / Math.max(forward[v], backward[v]);
-        double least = Double.POSITIVE_INFINITY;
+        double floor = Double.POSITIVE_INFINITY;
         for (double value : mine) {
-            least = Math.min(least, value);
+            floor = Math.min(floor, value);
         }
         for (int e : core.incident[v]) {
             if ((core.other(e, v) > v) == up) {
                 double[] to = core.edgeA[e] == v ? messageA[e] : messageB[e];
                 for (int k = 0; k < width; k++) {
-                    to[k] -= weight * (mine[k] - least);
+                    to[k] -= weight * (mine[k] - floor);
                 }
             }
         }
         double rest = 1 - weight * ahead;
         for (int k = 0; k < width; k++) {
-            mine[k] = least + rest * (mine[k] - least);
+            mine[k] = floor + rest * (mine[k] - floor);
         }
     }
 
@@ -205,6 +269,7 @@ final class DualBound {
         decoded[v] = least;
     }
 
+    /** The bound after a sweep down, when no edge has a rest below 0: each was collected by its lower end last. */
     private double bound() {
         double sum = core.constant;
         for (int r = 0; r < core.rows; r++) {
@@ -217,33 +282,44 @@ final class DualBound {
             }
             sum += least;
         }
-        for (int e = 0; e < core.edgeCount; e++) {
-            double[] m = edge[e];
-            double[] b = messageB[e];
-            double least = Double.POSITIVE_INFINITY;
-            int i = 0;
-            for (double a : messageA[e]) {
-                for (double other : b) {
-                    double value = m[i++] - a - other;
-                    if (value < least) {
-                        least = value;
-                    }
-                }
-            }
-            sum += least;
-        }
         return sum;
     }
 
     /**
-     * Moves the prices towards the excess of the decoded choice.
+     * Notes the bound of the latest sweep and moves the prices towards the excess of the decoded choice.
+     *
+     * <p>The step aims at a level above the best bound; the level rises while that works and falls when it does not
+     * (variable target method). Only from far below do the prices go back to the best ones then.
      *
      * @param bound of the latest sweep
-     * @param target what the bound may reach at most: the cost of the best choice or a guess
+     * @param ceiling what the bound can reach at most: the cost of the best choice, infinite if there is none
      */
-    void step(double bound, double target) {
+    void step(double bound, double ceiling) {
+        if (bound > best) {
+            gained += bound - best;
+            best = bound;
+            System.arraycopy(price, 0, bestPrice, 0, price.length);
+        }
         if (core.rows == 0) {
             return;
+        }
+        if (Double.isNaN(level)) {
+            level = 0.05 * Math.abs(best) + 1;
+        }
+        since++;
+        if (gained > 0.5 * level) {
+            level *= 1.4;
+            gained = 0;
+            since = 0;
+        } else if (since >= 15) {
+            level *= 0.6;
+            gained = 0;
+            since = 0;
+            if (bound < best - 0.25 * Math.abs(best)) {
+                Arrays.fill(direction, 0);
+                moveTo(bestPrice);
+                return;
+            }
         }
         long[] usage = core.usage(decoded);
         double norm = 0;
@@ -261,30 +337,28 @@ final class DualBound {
         if (norm == 0) {
             return;
         }
-        if (stale > 12) {
-            agility *= 0.7;
-            stale = 0;
+        double aim = Math.min(best + level, Math.max(ceiling, best + 1e-6 * Math.abs(best)));
+        double length = Math.min(aim - bound, 2 * (aim - best)) / norm;
+        double[] next = new double[core.rows];
+        for (int r = 0; r < core.rows; r++) {
+            next[r] = Math.max(0, price[r] + length * direction[r]);
         }
-        double length = agility * Math.max(target - bound, 1e-4 * Math.abs(bound)) / norm;
+        moveTo(next);
+    }
+
+    private void moveTo(double[] next) {
         double[] change = new double[core.rows + 1];
         for (int r = 0; r < core.rows; r++) {
-            double now = Math.max(0, price[r] + length * direction[r]);
-            change[r + 1] = change[r] + now - price[r];
-            price[r] = now;
+            change[r + 1] = change[r] + next[r] - price[r];
+            price[r] = next[r];
         }
         for (int v = 0; v < core.size; v++) {
             core.addPrices(change, v, theta[v]);
         }
     }
 
-    /** Whether prices hardly move any more. */
+    /** Whether the level fell so low that further sweeps gain next to nothing. */
     boolean settled() {
-        return agility < 1e-3;
-    }
-
-    void resetDirection() {
-        Arrays.fill(direction, 0);
-        agility = 1;
-        stale = 0;
+        return level < 2e-5 * Math.abs(best);
     }
 }

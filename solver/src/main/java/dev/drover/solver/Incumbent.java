@@ -2,21 +2,24 @@ package dev.drover.solver;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The best choice and the best bound so far; safe for several threads. */
 final class Incumbent {
-    private final Core core;
+    private Core core;
     private final long startNanos;
+    private final LongSupplier nanoClock;
     private final ProgressListener listener;
     private final List<Improvement> improvements = new ArrayList<>();
     private int @Nullable [] best;
     private double cost = Double.POSITIVE_INFINITY;
     private double bound = 0;
 
-    Incumbent(Core core, long startNanos, ProgressListener listener) {
+    Incumbent(Core core, long startNanos, LongSupplier nanoClock, ProgressListener listener) {
         this.core = core;
         this.startNanos = startNanos;
+        this.nanoClock = nanoClock;
         this.listener = listener;
     }
 
@@ -57,12 +60,30 @@ final class Incumbent {
 
     private void report(String phase) {
         Improvement step = new Improvement(
-                (System.nanoTime() - startNanos) / 1e9,
+                (nanoClock.getAsLong() - startNanos) / 1e9,
                 cost == Double.POSITIVE_INFINITY ? Long.MAX_VALUE : (long) cost,
                 (long) Math.min(bound, cost),
                 phase);
         improvements.add(step);
         listener.improved(step);
+    }
+
+    /** Goes over to a core with fewer values, the best choice's among them. */
+    synchronized void moveTo(Core smaller, boolean[][] keep) {
+        core = smaller;
+        if (best != null) {
+            for (int v = 0; v < keep.length; v++) {
+                int kept = 0;
+                for (int k = 0; k < best[v]; k++) {
+                    kept += keep[v][k] ? 1 : 0;
+                }
+                best[v] = kept;
+            }
+        }
+    }
+
+    synchronized Core core() {
+        return core;
     }
 
     synchronized double cost() {

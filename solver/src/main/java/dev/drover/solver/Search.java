@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,20 +16,25 @@ final class Search {
     /** Stack of the threads: the tree search is as deep as the variables are many. */
     private static final long STACK_BYTES = 1L << 28;
 
-    private final Core core;
+    private Core core;
+    private @Nullable DualBound dual;
     private final Incumbent incumbent;
     private final SolveOptions options;
     private final long endNanos;
-    private final Guide guide;
+    private final LongSupplier nanoClock;
+    private Guide guide;
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     private volatile boolean infeasible;
     private volatile boolean finished;
+    private volatile boolean roundOver;
+    private boolean[][] keep = new boolean[0][];
 
-    Search(Core core, Incumbent incumbent, SolveOptions options, long endNanos) {
+    Search(Core core, Incumbent incumbent, SolveOptions options, long endNanos, LongSupplier nanoClock) {
         this.core = core;
         this.incumbent = incumbent;
         this.options = options;
         this.endNanos = endNanos;
+        this.nanoClock = nanoClock;
         this.guide = new Guide(core);
     }
 
@@ -56,14 +62,18 @@ final class Search {
 
     void run() {
         join(List.of(this::begin));
-        if (!closed()) {
+        for (int round = 0; !closed(); round++) {
+            long seed = options.seed() * 31 + 1000L * round;
             List<Runnable> bodies = new ArrayList<>();
-            bodies.add(this::lead);
+            bodies.add(() -> lead(seed));
             for (int t = 1; t < options.threads(); t++) {
                 int id = t;
-                bodies.add(() -> improve(id));
+                bodies.add(() -> improve(seed + id));
             }
             join(bodies);
+            if (!closed()) {
+                cut();
+            }
         }
         Throwable thrown = failure.get();
         if (thrown != null) {
@@ -106,7 +116,7 @@ final class Search {
     }
 
     private boolean over() {
-        return finished || System.nanoTime() - endNanos >= 0;
+        return finished || nanoClock.getAsLong() - endNanos >= 0;
     }
 
     private boolean closed() {
@@ -126,26 +136,94 @@ final class Search {
         exactAttempt();
     }
 
-    /** Thread 0: the bound, then as the others. */
-    private void lead() {
-        DualBound dual = new DualBound(core);
+    /** Thread 0: the bound, then as the others; ends the round when many values can go. */
+    private void lead(long seed) {
+        DualBound bounding = dual == null ? new DualBound(core) : dual;
+        dual = bounding;
+        boolean cuts = !options.without().contains(Technique.CUTS);
+        double gapAtCut = incumbent.cost() - incumbent.bound();
         int sweeps = 0;
-        while (!closed() && !(dual.settled() && sweeps > 50)) {
-            double bound = dual.sweep();
+        int lastTry = 0;
+        while (!stopped() && !(bounding.settled() && sweeps > 50)) {
+            double bound = bounding.sweep();
             incumbent.raise(bound, "prices");
             sweeps++;
             if (sweeps <= 8) {
                 continue;
             }
-            offerIfFits(dual.decoded.clone(), "decoded");
+            offerIfFits(bounding.decoded.clone(), "decoded");
             double cost = incumbent.cost();
-            double target = cost == Double.POSITIVE_INFINITY ? dual.best() + 0.3 * Math.abs(dual.best()) : cost;
-            dual.step(bound, target);
-            guide.set(dual.bestPrice().clone(), dual.decoded.clone());
+            bounding.step(bound, cost);
+            guide.set(bounding.bestPrice().clone(), bounding.decoded.clone());
+            double gap = cost - incumbent.bound();
+            if (cuts && sweeps > 2 * lastTry && sweeps - lastTry > 40 && !(gap > 0.8 * gapAtCut) && gap < 0.3 * cost) {
+                lastTry = sweeps;
+                gapAtCut = gap;
+                if (findCut(bounding)) {
+                    return;
+                }
+            }
         }
-        if (!closed()) {
-            improve(0);
+        Neighbourhoods worker = worker(seed);
+        while (!stopped() && worker != null) {
+            double gap = incumbent.cost() - incumbent.bound();
+            if (cuts && gap < 0.9 * gapAtCut) {
+                gapAtCut = gap;
+                if (findCut(bounding)) {
+                    return;
+                }
+            }
+            worker.turn();
         }
+    }
+
+    /** Whether so many values can go that the others should stop for it. */
+    private boolean findCut(DualBound bounding) {
+        int[] best = incumbent.best();
+        if (best == null) {
+            return false;
+        }
+        boolean[][] worth = bounding.worthKeeping(incumbent.cost(), best);
+        int all = 0;
+        int kept = 0;
+        for (boolean[] row : worth) {
+            for (boolean k : row) {
+                all += row.length > 1 ? 1 : 0;
+                kept += k && row.length > 1 ? 1 : 0;
+            }
+        }
+        if (kept > 0.9 * all) {
+            return false;
+        }
+        keep = worth;
+        roundOver = true;
+        return true;
+    }
+
+    /** Between rounds, alone: leaves out the values that can go. */
+    private void cut() {
+        boolean[][] worth = keep;
+        DualBound bounding = dual;
+        keep = new boolean[0][];
+        roundOver = false;
+        if (worth.length == 0 || bounding == null) {
+            return;
+        }
+        // The best choice may have got better meanwhile.
+        int[] best = incumbent.best();
+        for (int v = 0; v < worth.length && best != null; v++) {
+            worth[v][best[v]] = true;
+        }
+        core = core.restrict(worth);
+        incumbent.moveTo(core, worth);
+        dual = new DualBound(core, bounding, worth);
+        guide = new Guide(core);
+        guide.set(dual.bestPrice().clone(), dual.decoded.clone());
+        join(List.of(this::exactAttempt));
+    }
+
+    private boolean stopped() {
+        return closed() || roundOver;
     }
 
     private void offerIfFits(int[] x, String phase) {
@@ -163,8 +241,9 @@ final class Search {
             return;
         }
         LocalSearch local = new LocalSearch(core, this::over);
-        int[] x = new int[core.size];
-        double[] start = new double[core.rows];
+        int[] known = incumbent.best();
+        int[] x = known == null ? new int[core.size] : known;
+        double[] start = guide.prices();
         for (int round = 0; round < 3 && !over(); round++) {
             long[] usage = core.usage(x);
             local.search(plan, x, usage, start, 60 << round, 20_000 << (4 * round));
@@ -188,12 +267,17 @@ final class Search {
         }
     }
 
-    /** Improves the best choice by neighbourhoods until the end. */
-    private void improve(int id) {
-        SplittableRandom random = new SplittableRandom(options.seed() * 31 + id);
-        if (options.without().contains(Technique.NEIGHBOURHOODS)) {
-            return;
+    /** Improves the best choice by neighbourhoods until the end of the round. */
+    private void improve(long seed) {
+        Neighbourhoods worker = worker(seed);
+        while (!stopped() && worker != null) {
+            worker.turn();
         }
-        new Neighbourhoods(core, incumbent, guide, options, this::closed, random, id).run();
+    }
+
+    private @Nullable Neighbourhoods worker(long seed) {
+        return options.without().contains(Technique.NEIGHBOURHOODS)
+                ? null
+                : new Neighbourhoods(core, incumbent, guide, options, this::stopped, new SplittableRandom(seed));
     }
 }

@@ -18,8 +18,8 @@ public record SolveOptions(long timeoutNanos, int threads, long seed, double tar
         DOMINANCE,
         /** Join nodes whose strategies determine each other. */
         MERGE,
-        /** Tighten the bound with exact elimination of low-width pieces. */
-        PIECES,
+        /** Drop values that the bound shows to be in no choice cheaper than the best. */
+        CUTS,
         /** Search all of a neighbourhood, beyond the choice that the prices suggest. */
         ENUMERATION,
         /** Improve by neighbourhoods at all. */

@@ -4,6 +4,7 @@ import dev.drover.solver.Solution.Status;
 import dev.drover.solver.SolveOptions.Technique;
 import java.math.BigInteger;
 import java.util.List;
+import java.util.function.LongSupplier;
 
 /**
  * Solves a {@link StrategyProblem}: anytime, with a proven lower bound.
@@ -34,7 +35,13 @@ public final class StrategySolver {
      * @return the choice, re-scored by {@link Evaluator}, with a lower bound; or why there is none
      */
     public static Solution solve(StrategyProblem problem, SolveOptions options, ProgressListener listener) {
-        long start = System.nanoTime();
+        return solve(problem, options, listener, System::nanoTime);
+    }
+
+    /** Solves by another clock, such as the processor time, for measurements on a loaded machine. */
+    static Solution solve(
+            StrategyProblem problem, SolveOptions options, ProgressListener listener, LongSupplier nanoClock) {
+        long start = nanoClock.getAsLong();
         Reducer.Result reduced = Reducer.reduce(problem, options.without());
         Core core = reduced.core();
         if (core == null) {
@@ -45,19 +52,20 @@ public final class StrategySolver {
                     0,
                     0,
                     problem.usageLimit(),
-                    (System.nanoTime() - start) / 1e9,
+                    (nanoClock.getAsLong() - start) / 1e9,
                     List.of(),
                     reduced.contradiction());
         }
-        Incumbent incumbent = new Incumbent(core, start, listener);
+        Incumbent incumbent = new Incumbent(core, start, nanoClock, listener);
         // The answer itself takes time: decoding, scoring, writing.
         long end = start + options.timeoutNanos() - Math.min(options.timeoutNanos() / 20, 300_000_000L);
-        Search search = new Search(core, incumbent, options, end);
+        Search search = new Search(core, incumbent, options, end, nanoClock);
         search.run();
-        return answer(problem, core, incumbent, search, start);
+        return answer(problem, incumbent, search, start, nanoClock);
     }
 
-    private static Solution answer(StrategyProblem problem, Core core, Incumbent incumbent, Search search, long start) {
+    private static Solution answer(
+            StrategyProblem problem, Incumbent incumbent, Search search, long start, LongSupplier nanoClock) {
         int[] best = incumbent.best();
         if (best == null) {
             boolean proven = search.provenInfeasible();
@@ -68,11 +76,11 @@ public final class StrategySolver {
                     (long) incumbent.bound(),
                     0,
                     problem.usageLimit(),
-                    (System.nanoTime() - start) / 1e9,
+                    (nanoClock.getAsLong() - start) / 1e9,
                     incumbent.improvements(),
                     search.explanation());
         }
-        List<Integer> choices = core.expand(best);
+        List<Integer> choices = incumbent.core().expand(best);
         Evaluator.Evaluation score = Evaluator.evaluate(problem, choices);
         if (!score.feasible()) {
             throw new IllegalStateException("The solver's choice for problem (" + problem.name()
@@ -91,7 +99,7 @@ public final class StrategySolver {
                 bound,
                 score.peakUsage().min(BigInteger.valueOf(Long.MAX_VALUE)).longValue(),
                 problem.usageLimit(),
-                (System.nanoTime() - start) / 1e9,
+                (nanoClock.getAsLong() - start) / 1e9,
                 incumbent.improvements(),
                 "");
     }

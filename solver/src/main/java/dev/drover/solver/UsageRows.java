@@ -28,8 +28,7 @@ final class UsageRows {
     /** The first row that no choice can keep within its limit, -1 if there is none. */
     final int brokenRow;
 
-    private UsageRows(
-            long[] limit, long[] rowTime, int[][] segStart, int[][] segEnd, long[][][] segUsage, int brokenRow) {
+    UsageRows(long[] limit, long[] rowTime, int[][] segStart, int[][] segEnd, long[][][] segUsage, int brokenRow) {
         this.limit = limit;
         this.rowTime = rowTime;
         this.segStart = segStart;
