@@ -232,6 +232,22 @@ final class Search {
         }
     }
 
+    /** Finds first prices of a narrow core, so that elimination starts from good ones. */
+    private void warmUp() {
+        if (dual != null || core.rows == 0) {
+            return;
+        }
+        DualBound bounding = new DualBound(core);
+        for (int sweep = 0; sweep < 200 && !closed() && !bounding.settled(); sweep++) {
+            double bound = bounding.sweep();
+            incumbent.raise(bound, "prices");
+            offerIfFits(bounding.decoded.clone(), "decoded");
+            bounding.step(bound, incumbent.cost());
+        }
+        dual = bounding;
+        guide.set(bounding.bestPrice().clone(), bounding.decoded.clone());
+    }
+
     /** Solves a narrow core outright: prices and tree over all variables, alone and so the same each time. */
     private void exactAttempt() {
         int[] all = new int[core.size];
@@ -240,6 +256,7 @@ final class Search {
         if (!plan.frees(core.size)) {
             return;
         }
+        warmUp();
         LocalSearch local = new LocalSearch(core, this::over);
         int[] known = incumbent.best();
         int[] x = known == null ? new int[core.size] : known;
