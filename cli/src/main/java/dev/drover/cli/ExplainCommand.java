@@ -19,6 +19,7 @@ import dev.drover.planner.cost.MeshCollectives;
 import dev.drover.planner.cost.Roofline;
 import dev.drover.planner.search.Planned;
 import dev.drover.planner.spmd.StrategyPrices;
+import dev.drover.report.InputPlacement;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -91,30 +92,22 @@ final class ExplainCommand implements Callable<Integer> {
 
     /** How the inputs are kept: the decisions that a person asks about first. */
     private static void parameters(StoredPlan stored) {
-        CutStep cut = cut(stored);
-        ShardingDecisions decisions = decisions(stored, cut);
-        StageAssignment assignment = PlanCompiler.assignment(stored.plan(), cut);
-        Mesh mesh = stored.plan().mesh();
         List<List<String>> rows = new ArrayList<>();
-        for (Instruction parameter : cut.computation().parameters()) {
-            CutStep.CutInput from = cut.inputs().get(rows.size());
-            Sharding sharding = new OpShardings(parameter, mesh)
-                    .result(decisions.strategies().get(parameter.id()), 0);
-            String name = from.input() < 0
-                    ? "(micro-batch number)"
-                    : cut.step().inputs().get(from.input()).name();
+        for (InputPlacement input :
+                InputPlacement.of(stored.plan(), stored.model().flat())) {
             rows.add(List.of(
-                    name,
-                    parameter.shape().toString(),
-                    String.valueOf(assignment.stage(parameter.id())),
-                    sharding.text(mesh),
-                    MemoryUse.text(sharding.localBytes(parameter.array(), mesh))));
+                    input.name(),
+                    input.role(),
+                    input.shape(),
+                    String.valueOf(input.stage()),
+                    input.sharding(),
+                    MemoryUse.text(input.deviceBytes())));
         }
         System.out.println();
-        Output.table(List.of("input", "shape", "stage", "sharding", "per device"), rows);
+        Output.table(List.of("input", "role", "shape", "stage", "sharding", "per device"), rows);
         System.out.println();
         System.out.println("R: replicated; Sd/n: dim d is cut, n units stay together. Ask about one value with --value "
-                + cut.computation().root().operand(0).name() + ".");
+                + rows.get(0).get(0) + ".");
     }
 
     private void explainValue(StoredPlan stored, String name) {
@@ -169,7 +162,7 @@ final class ExplainCommand implements Callable<Integer> {
                     MemoryUse.text(price.resultBytes()),
                     price.chosen() ? "chosen" : ""));
         }
-        Output.table(List.of("strategy", "result", "compute", "operands", "users", "together", "per device", ""), rows);
+        Output.table(List.of("strategy", "result", "compute", "operands", "users", "together", "per device", "verdict"), rows);
         System.out.println();
         System.out.println(
                 "Times are of one execution, everything else as decided. A strategy names per axis the factor that"

@@ -27,7 +27,7 @@ record LoadedModel(
     /** Reads a file, or builds a model of the zoo. */
     static LoadedModel load(String source) {
         Path file = Path.of(source);
-        if (Files.exists(file)) {
+        if (!source.isEmpty() && Files.exists(file)) {
             return of(source, ModelFile.load(file), null);
         }
         if (Zoo.isName(source)) {

@@ -2,6 +2,10 @@ package dev.drover.cli;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.drover.ir.UserError;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
@@ -22,8 +26,30 @@ final class Output {
         System.err.println("drover: " + line);
     }
 
-    /** Columns, the first left-aligned, the others right-aligned. */
+    /** Writes a file and the folders that it needs. Fails with {@link UserError}. */
+    static void write(Path file, String text) {
+        try {
+            Path folder = file.toAbsolutePath().getParent();
+            if (folder != null) {
+                Files.createDirectories(folder);
+            }
+            Files.writeString(file, text);
+        } catch (IOException e) {
+            throw new UserError("The file (" + file + ") must be writable, but: " + e + ".", e);
+        }
+    }
+
+    /** Columns of numbers, right-aligned; the first one is text, left-aligned. */
     static void table(List<String> header, List<List<String>> rows) {
+        table(header, rows, false);
+    }
+
+    /** The same with text, left-aligned, in the last column too. */
+    static void tableWithTextAtEnd(List<String> header, List<List<String>> rows) {
+        table(header, rows, true);
+    }
+
+    private static void table(List<String> header, List<List<String>> rows, boolean textAtEnd) {
         int columns = header.size();
         int[] widths = new int[columns];
         for (int c = 0; c < columns; c++) {
@@ -32,16 +58,17 @@ final class Output {
                 widths[c] = Math.max(widths[c], row.get(c).length());
             }
         }
-        System.out.println(row(header, widths));
-        rows.forEach(row -> System.out.println(row(row, widths)));
+        System.out.println(row(header, widths, textAtEnd));
+        rows.forEach(row -> System.out.println(row(row, widths, textAtEnd)));
     }
 
-    private static String row(List<String> cells, int[] widths) {
+    private static String row(List<String> cells, int[] widths, boolean textAtEnd) {
         StringBuilder line = new StringBuilder();
         for (int c = 0; c < cells.size(); c++) {
             String cell = cells.get(c);
             String fill = " ".repeat(widths[c] - cell.length());
-            line.append(c == 0 ? cell + fill : "  " + fill + cell);
+            boolean left = c == 0 || textAtEnd && c == cells.size() - 1;
+            line.append(c == 0 ? "" : "  ").append(left ? cell + fill : fill + cell);
         }
         return line.toString().stripTrailing();
     }

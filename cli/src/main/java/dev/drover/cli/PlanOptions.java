@@ -102,6 +102,9 @@ final class PlanOptions {
     }
 
     SearchOptions searchOptions() {
+        if (!(timeoutSeconds > 0)) {
+            throw new UserError("The timeout (" + timeoutSeconds + ") must be above 0 seconds.");
+        }
         SearchOptions options = new SearchOptions(stages, null, microBatches, schedule, timeoutSeconds, seed);
         return mesh == null ? options : options.withMesh(meshSizes(mesh));
     }

@@ -1,60 +1,19 @@
 package dev.drover.cli;
 
-import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.ops.Collective;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.sim.SimulatedStep;
-import dev.drover.plan.task.Program;
-import dev.drover.plan.task.Task;
-import dev.drover.plan.task.WorkerPlan;
 import dev.drover.plan.text.Plan;
 import dev.drover.planner.search.Planned;
+import dev.drover.report.Traffic;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.TreeMap;
 
 /** What is shown of a plan, as text and as JSON. */
 final class PlanTables {
     private PlanTables() {}
-
-    /** Count and bytes of the communication of one device in one step. */
-    record Traffic(long count, long bytes) {
-        Traffic plus(long moreBytes) {
-            return new Traffic(count + 1, bytes + moreBytes);
-        }
-    }
-
-    /** Collectives and sends by opcode, of the worker that has most. */
-    static Map<String, Traffic> traffic(Planned planned) {
-        Map<String, Traffic> most = new TreeMap<>();
-        for (WorkerPlan worker : planned.execution().workers()) {
-            Map<String, Traffic> own = new TreeMap<>();
-            for (Task task : worker.tasks()) {
-                if (task instanceof Task.Run run) {
-                    Program program = planned.execution().programs().get(run.program());
-                    for (Instruction instruction : program.computation().instructions()) {
-                        if (instruction.op() instanceof Collective) {
-                            add(
-                                    own,
-                                    instruction.op().opcode(),
-                                    instruction.shape().sizeBytes());
-                        }
-                    }
-                } else if (task instanceof Task.Send send) {
-                    add(own, "send", send.shape().sizeBytes());
-                }
-            }
-            own.forEach((kind, traffic) -> most.merge(kind, traffic, (a, b) -> a.bytes() >= b.bytes() ? a : b));
-        }
-        return most;
-    }
-
-    private static void add(Map<String, Traffic> traffic, String kind, long bytes) {
-        traffic.put(kind, traffic.getOrDefault(kind, new Traffic(0, 0)).plus(bytes));
-    }
 
     static Map<String, Object> json(Planned planned, double planningMillis) {
         Plan plan = planned.plan();
@@ -84,9 +43,16 @@ final class PlanTables {
         out.put("microBatches", plan.microBatches());
         out.put("schedule", plan.schedule());
         Map<String, Object> collectives = new LinkedHashMap<>();
-        traffic(planned).forEach((kind, t) -> collectives.put(kind, Map.of("count", t.count(), "bytes", t.bytes())));
+        Traffic.of(planned.execution()).forEach((kind, t) -> collectives.put(kind, trafficJson(t)));
         out.put("collectives", collectives);
         return out;
+    }
+
+    private static Map<String, Long> trafficJson(Traffic traffic) {
+        Map<String, Long> row = new LinkedHashMap<>();
+        row.put("count", traffic.count());
+        row.put("bytes", traffic.bytes());
+        return row;
     }
 
     private static List<Map<String, Object>> memoryJson(SimulatedStep step) {
@@ -130,9 +96,13 @@ final class PlanTables {
         memory(step);
         System.out.println();
         List<List<String>> traffic = new ArrayList<>();
-        traffic(planned)
+        Traffic.of(planned.execution())
                 .forEach((kind, t) -> traffic.add(List.of(kind, String.valueOf(t.count()), MemoryUse.text(t.bytes()))));
-        Output.table(List.of("communication per device and step", "count", "size"), traffic);
+        if (traffic.isEmpty()) {
+            System.out.println("no communication");
+        } else {
+            Output.table(List.of("communication per device and step", "count", "size"), traffic);
+        }
         candidates(plan);
     }
 
@@ -149,7 +119,7 @@ final class PlanTables {
                     MemoryUse.text(use.limitBytes()),
                     use.parts()));
         }
-        Output.table(List.of("memory", "peak", "limit", "at the peak"), rows);
+        Output.tableWithTextAtEnd(List.of("memory", "peak", "limit", "at the peak"), rows);
     }
 
     private static void candidates(Plan plan) {
@@ -163,6 +133,7 @@ final class PlanTables {
                     candidate.peakMemoryBytes() == 0 ? "-" : MemoryUse.text(candidate.peakMemoryBytes()),
                     candidate.rejected().isEmpty() ? "chosen" : candidate.rejected()));
         }
-        Output.table(List.of("candidates: stages x mesh", "micro-batches", "step", "memory", ""), rows);
+        Output.tableWithTextAtEnd(
+                List.of("candidates: stages x mesh", "micro-batches", "step", "memory", "verdict"), rows);
     }
 }

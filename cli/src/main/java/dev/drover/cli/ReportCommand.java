@@ -1,9 +1,6 @@
 package dev.drover.cli;
 
-import dev.drover.ir.UserError;
 import dev.drover.report.ReportPage;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -37,12 +34,8 @@ final class ReportCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        String page = ReportPage.of(PlanOptions.stored(plan, model).compiled(), null);
-        try {
-            Files.writeString(output, page);
-        } catch (IOException e) {
-            throw new UserError("The page (" + output + ") must be writable: " + e.getMessage() + ".", e);
-        }
+        StoredPlan stored = PlanOptions.stored(plan, model);
+        Output.write(output, ReportPage.of(stored.compiled(), stored.model().flat(), null));
         if (json) {
             Output.json(java.util.Map.of("report", output.toString()));
         } else {

@@ -1,5 +1,6 @@
 package dev.drover.cli;
 
+import dev.drover.ir.UserError;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -26,6 +27,16 @@ final class RunOptions {
             description = "Where logs and the report go (default: .drover/runs/<time> here).")
     @Nullable
     Path runFolder;
+
+    /** Fails with {@link UserError} where an option makes no sense. */
+    void check() {
+        if (port < 0 || port > 65535) {
+            throw new UserError("The port (" + port + ") must be between 0 and 65535.", "Maybe leave out --port.");
+        }
+        if (threads < 0) {
+            throw new UserError("The threads (" + threads + ") of a worker must be at least 1, or 0 for a fair share.");
+        }
+    }
 
     Path folder() {
         if (runFolder == null) {

@@ -8,7 +8,6 @@ import dev.drover.report.ReportPage;
 import dev.drover.report.TrainingRecord;
 import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.worker.StepReport;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -86,6 +85,7 @@ final class TrainCommand implements Callable<Integer> {
         if (steps < 1) {
             throw new UserError("The steps (" + steps + ") must be at least 1.");
         }
+        run.check();
         Planned planned;
         LoadedModel loaded;
         if (PlanOptions.isPlan(subject)) {
@@ -113,7 +113,7 @@ final class TrainCommand implements Callable<Integer> {
             record = train(processes.load(planned.execution(), inputs), loaded, planned, inputs);
         }
         Path page = run.folder().resolve("report.html");
-        write(page, ReportPage.of(planned, record));
+        Output.write(page, ReportPage.of(planned, loaded.flat(), record));
         print(record, page);
         return 0;
     }
@@ -184,15 +184,6 @@ final class TrainCommand implements Callable<Integer> {
                 .sorted()
                 .toList();
         return sorted.get(sorted.size() / 2);
-    }
-
-    private static void write(Path file, String text) {
-        try {
-            Files.createDirectories(file.toAbsolutePath().getParent());
-            Files.writeString(file, text);
-        } catch (IOException e) {
-            throw new UserError("The file (" + file + ") must be writable: " + e.getMessage() + ".", e);
-        }
     }
 
     private void print(TrainingRecord record, Path page) {

@@ -91,6 +91,10 @@ final class VerifyCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        run.check();
+        if (random < 0) {
+            throw new UserError("The number (" + random + ") of random plans must be at least 0.");
+        }
         boolean isPlan = PlanOptions.isPlan(subject);
         StoredPlan stored = isPlan ? PlanOptions.stored(subject, model) : null;
         LoadedModel loaded = stored != null ? stored.model() : LoadedModel.load(subject);
