@@ -162,7 +162,9 @@ final class ExplainCommand implements Callable<Integer> {
                     MemoryUse.text(price.resultBytes()),
                     price.chosen() ? "chosen" : ""));
         }
-        Output.table(List.of("strategy", "result", "compute", "operands", "users", "together", "per device", "verdict"), rows);
+        Output.table(
+                List.of("strategy", "result", "compute", "operands", "users", "together", "per device", "verdict"),
+                rows);
         System.out.println();
         System.out.println(
                 "Times are of one execution, everything else as decided. A strategy names per axis the factor that"

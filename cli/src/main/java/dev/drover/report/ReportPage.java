@@ -165,8 +165,8 @@ public final class ReportPage {
         html.append("<h2>Communication of a device in one step</h2>");
         List<List<String>> rows = new ArrayList<>();
         Traffic.of(planned.execution())
-                .forEach((kind, traffic) -> rows.add(
-                        List.of(kind, String.valueOf(traffic.count()), MemoryUse.text(traffic.bytes()))));
+                .forEach((kind, traffic) ->
+                        rows.add(List.of(kind, String.valueOf(traffic.count()), MemoryUse.text(traffic.bytes()))));
         if (rows.isEmpty()) {
             html.append("<p>None.</p>");
         } else {

@@ -51,7 +51,8 @@ final class TimelineFigure {
         }
         List<Integer> firsts = new ArrayList<>();
         for (int rank : all) {
-            if (rank == 0 || !step.stageByRank().get(rank).equals(step.stageByRank().get(rank - 1))) {
+            if (rank == 0
+                    || !step.stageByRank().get(rank).equals(step.stageByRank().get(rank - 1))) {
                 firsts.add(rank);
             }
         }
@@ -120,7 +121,8 @@ final class TimelineFigure {
         }
         return svg.append("</svg><p class=legend><i class=forward></i>forward <i class=backward></i>backward")
                 .append(" <i class=once></i>once a step <i class=send></i>send <i class=receive></i>receive")
-                .append(" <i class=idle></i>idle; numbers are micro-batches, collectives are part of the work</p></figure>")
+                .append(
+                        " <i class=idle></i>idle; numbers are micro-batches, collectives are part of the work</p></figure>")
                 .toString();
     }
 
@@ -153,9 +155,8 @@ final class TimelineFigure {
         return switch (span.lane()) {
             case SEND -> "send";
             case RECEIVE -> "receive";
-            case COMPUTE -> span.label().contains("backward")
-                    ? "backward"
-                    : span.label().contains("forward") ? "forward" : "once";
+            case COMPUTE ->
+                span.label().contains("backward") ? "backward" : span.label().contains("forward") ? "forward" : "once";
         };
     }
 

@@ -145,6 +145,12 @@ class BadInputTest {
         assertMistake(CommandRun.of("plan", MLP, "--schedule", "1f1c"), "1f1c");
         assertMistake(CommandRun.of("plan", MLP, "--cluster", "m9:1"), "m9");
         assertMistake(CommandRun.of("solve", "missing.json"), "missing.json");
+        assertMistake(CommandRun.of("train", MLP, "--port", "99999"), "port (99999)");
+        assertMistake(CommandRun.of("train", MLP, "--threads", "-1"), "threads (-1)");
+        assertMistake(CommandRun.of("verify", MLP, "--random", "-1"), "(-1) of random plans");
+        assertMistake(CommandRun.of("plan", MLP, "--cluster", "m8:1", "--timeout", "-3"), "timeout (-3.0)");
+        assertMistake(CommandRun.of("inspect", ""), "model ()");
+        assertMistake(CommandRun.of("inspect", folder.toString()), folder.toString());
     }
 
     @Test

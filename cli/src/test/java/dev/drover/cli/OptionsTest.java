@@ -1,0 +1,89 @@
+package dev.drover.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.OptionSpec;
+
+/** The options of every command are a contract: a change shows in options.txt, and docs/cli.md tells about each. */
+class OptionsTest {
+    private static final Path GOLDEN = Path.of("src", "test", "resources", "options.txt");
+    private static final Path ACTUAL = Path.of("target", "options.txt");
+    private static final Path PAGE = Path.of("..", "docs", "cli.md");
+
+    private static Map<String, CommandLine> commands() {
+        return new TreeMap<>(Main.commandLine().getSubcommands());
+    }
+
+    private static String text() {
+        List<String> lines = new ArrayList<>();
+        commands().forEach((name, command) -> {
+            lines.add(name);
+            command.getCommandSpec()
+                    .positionalParameters()
+                    .forEach(parameter -> lines.add("  " + parameter.paramLabel()));
+            command.getCommandSpec().options().stream()
+                    .sorted(Comparator.comparing(OptionSpec::longestName))
+                    .forEach(option -> lines.add("  "
+                            + String.join(", ", option.names())
+                            + (option.arity().max() == 0 ? "" : " " + option.paramLabel())
+                            + (option.defaultValue() == null || option.arity().max() == 0
+                                    ? ""
+                                    : " = " + option.defaultValue())));
+        });
+        return String.join("\n", lines) + "\n";
+    }
+
+    @Test
+    void optionsAreThoseOfTheGoldenFile() throws IOException {
+        String actual = text();
+        Files.createDirectories(ACTUAL.getParent());
+        Files.writeString(ACTUAL, actual);
+        assertThat(actual)
+                .as("copy cli/%s to cli/%s to accept a change", ACTUAL, GOLDEN)
+                .isEqualTo(Files.readString(GOLDEN));
+    }
+
+    @Test
+    void thePageTellsAboutEachOption() throws IOException {
+        String page = Files.readString(PAGE);
+        List<String> missing = new ArrayList<>();
+        commands().forEach((name, command) -> {
+            if (!page.contains("\n## " + name + "\n")) {
+                missing.add(name);
+            }
+            for (OptionSpec option : command.getCommandSpec().options()) {
+                if (!page.contains("`" + option.longestName())) {
+                    missing.add(name + " " + option.longestName());
+                }
+            }
+        });
+        assertThat(missing).isEmpty();
+    }
+
+    @Test
+    void eachCommandHasAnExampleThatParses() {
+        commands().forEach((name, command) -> {
+            List<String> examples = List.of(
+                            command.getCommandSpec().usageMessage().footer())
+                    .stream()
+                    .filter(line -> line.startsWith("Example: drover " + name + " "))
+                    .toList();
+            assertThat(examples).as("examples of %s", name).isNotEmpty();
+            for (String example : examples) {
+                Main.commandLine()
+                        .parseArgs(
+                                example.substring("Example: drover ".length()).split(" ", -1));
+            }
+        });
+    }
+}
