@@ -42,7 +42,7 @@ record Comparison(int compared, double worst, @Nullable Wrong firstWrong) {
     static double tolerance(DType dtype) {
         return switch (dtype) {
             case F64 -> 1e-8;
-            case F32, C64 -> 2e-3;
+            case F32, C64 -> 5e-4;
             case BF16, F16 -> 4e-2;
             case F8E4M3FN, F8E5M2 -> 0.3;
             default -> 0;

@@ -59,10 +59,10 @@ final class RuntimeCalibration implements Calibration {
         int cores = Runtime.getRuntime().availableProcessors();
         double share = Math.min(1.0, (double) cores / workers);
         try (Workers processes = Workers.start(workers, 0, 0, folder)) {
-            double smallDot = nanosPerOp(processes, ArrayShape.of(DType.F32, 8, 8), DOT, 200);
+            double smallDot = nanosPerOp(processes, ArrayShape.of(DType.F32, 8, 8), DOT, 2000);
             double largeDot = nanosPerOp(processes, ArrayShape.of(DType.F32, 512, 512), DOT, 6);
-            // Not a chain of adds of one value, which a backend could fold: x is added to a shifted self.
-            double add = nanosPerOp(processes, ArrayShape.of(DType.F32, 1 << 20), "reverse(%s), dimensions={0}", 6);
+            // Fused by the backend as chains of a model are.
+            double add = nanosPerOp(processes, ArrayShape.of(DType.F32, 1 << 20), "add(%s, x)", 6);
             double latency = 20_000;
             double bandwidth = 2e9;
             if (workers > 1) {
@@ -77,7 +77,7 @@ final class RuntimeCalibration implements Calibration {
                     cores,
                     Map.of("f32", 2.0 * 512 * 512 * 512 * 1e9 / dotNanos / share),
                     (long) (physicalMemoryBytes() * 0.75),
-                    2.0 * (4 << 20) * 1e9 / Math.max(1, add - smallDot) / share,
+                    3.0 * (4 << 20) * 1e9 / Math.max(1, add - smallDot) / share,
                     Math.round(smallDot),
                     bandwidth,
                     Math.round(latency));
