@@ -104,7 +104,8 @@ public final class PlanSearch {
                 layouts.subList(i, layouts.size()).forEach(l -> refuse(l, "not tried: the time was up"));
                 break;
             }
-            tryLayout(layouts.get(i), String.format(Locale.ROOT, "[%d/%d]", i + 1, layouts.size()));
+            tryLayout(
+                    layouts.get(i), String.format(Locale.ROOT, "[%d/%d]", i + 1, layouts.size()), layouts.size() == 1);
         }
         Judged best = judged.stream()
                 .filter(j -> j.simulated().fits())
@@ -113,7 +114,7 @@ public final class PlanSearch {
         return new Planned(plan(best), best.execution(), best.simulated());
     }
 
-    private void tryLayout(Layout layout, String count) {
+    private void tryLayout(Layout layout, String count, boolean isOnlyOne) {
         try {
             Judged result = judge(layout);
             judged.add(result);
@@ -126,7 +127,7 @@ public final class PlanSearch {
                     MemoryUse.text(result.peakBytes()),
                     result.simulated().fits() ? "" : " (too much)"));
         } catch (UserError e) {
-            if (Layouts.of(cluster.devices(), TimeCut.batchSize(step), options).size() == 1) {
+            if (isOnlyOne) {
                 throw e;
             }
             String reason = e.getMessage() == null
