@@ -1,6 +1,7 @@
 package dev.drover.solver;
 
 import java.util.ArrayList;
+import java.util.IdentityHashMap;
 import java.util.List;
 
 /**
@@ -62,16 +63,11 @@ final class Core {
         this.edgeB = edgeB;
         this.edgeCost = edgeCost;
         this.edgeCostTransposed = new double[edgeCount][];
+        IdentityHashMap<double[], double[]> transposed = new IdentityHashMap<>();
         for (int e = 0; e < edgeCount; e++) {
             int da = domain[edgeA[e]];
             int db = domain[edgeB[e]];
-            double[] t = new double[da * db];
-            for (int i = 0; i < da; i++) {
-                for (int j = 0; j < db; j++) {
-                    t[j * da + i] = edgeCost[e][i * db + j];
-                }
-            }
-            edgeCostTransposed[e] = t;
+            edgeCostTransposed[e] = transposed.computeIfAbsent(edgeCost[e], m -> transposed(m, da, db));
         }
         this.incident = new int[size][];
         List<List<Integer>> edges = new ArrayList<>();
@@ -93,6 +89,16 @@ final class Core {
         this.segUsage = usage.segUsage;
         this.variableByNode = variableByNode;
         this.strategyByNodeAndValue = strategyByNodeAndValue;
+    }
+
+    private static double[] transposed(double[] matrix, int rows, int columns) {
+        double[] out = new double[rows * columns];
+        for (int i = 0; i < rows; i++) {
+            for (int j = 0; j < columns; j++) {
+                out[j * rows + i] = matrix[i * columns + j];
+            }
+        }
+        return out;
     }
 
     /** Returns the same problem with fewer values; the kept ones move up. */

@@ -9,6 +9,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 final class Reducer {
     private final StrategyProblem problem;
     private final boolean merging;
-    private final boolean dominance;
+    private final boolean dominating;
     private final int n;
     private final boolean[][] allowed;
     private final int[][] edgesByNode;
@@ -41,7 +42,7 @@ final class Reducer {
     private Reducer(StrategyProblem problem, Set<Technique> without) {
         this.problem = problem;
         this.merging = !without.contains(Technique.MERGE);
-        this.dominance = !without.contains(Technique.DOMINANCE);
+        this.dominating = !without.contains(Technique.DOMINANCE);
         this.n = problem.nodeCount();
         this.allowed = new boolean[n][];
         int[] degree = new int[n];
@@ -278,14 +279,30 @@ final class Reducer {
         }
     }
 
+    /** Equal edges under equal values of both ends have one matrix. */
+    private record MatrixKey(int edgeMatrix, int rows, int columns, boolean straight) {}
+
     /** The variables and edges of one round. */
     private final class Draft {
         private final int count;
         private final int[] domain;
         private final double[][] unary;
-        private final Map<Long, double[]> matrixByPair = new HashMap<>();
-        private final List<List<Long>> pairsByVariable = new ArrayList<>();
+        /** In order of the pairs {@code a << 32 | b}, a below b. */
+        private final TreeMap<Long, Matrix> matrixByPair = new TreeMap<>();
+
+        private final Map<List<MatrixKey>, Matrix> shared = new HashMap<>();
         private final UsageRows usage;
+
+        /** A matrix of costs and its number. */
+        private static final class Matrix {
+            private final double[] costs;
+            private final int number;
+
+            Matrix(double[] costs, int number) {
+                this.costs = costs;
+                this.number = number;
+            }
+        }
 
         Draft() {
             count = Arrays.stream(variableByNode).max().orElse(-1) + 1;
@@ -302,16 +319,7 @@ final class Reducer {
                     unary[v][k] += problem.cost(i, strategies[k]);
                 }
             }
-            for (int v = 0; v < count; v++) {
-                pairsByVariable.add(new ArrayList<>());
-            }
-            for (int e = 0; e < problem.edgeCount(); e++) {
-                add(e);
-            }
-            for (Long pair : matrixByPair.keySet().stream().sorted().toList()) {
-                pairsByVariable.get((int) (pair >> 32)).add(pair);
-                pairsByVariable.get((int) (long) pair).add(pair);
-            }
+            addEdges();
             foldSeparable();
             List<UsageRows.Use> uses = new ArrayList<>();
             if (problem.usageLimit() != StrategyProblem.UNLIMITED) {
@@ -336,39 +344,78 @@ final class Reducer {
             }
         }
 
-        private void add(int e) {
-            int i = problem.edgeFrom(e);
-            int j = problem.edgeTo(e);
-            int a = variableByNode[i];
-            int b = variableByNode[j];
-            int[] si = strategyByNodeAndValue[i];
-            int[] sj = strategyByNodeAndValue[j];
+        private void addEdges() {
+            IdentityHashMap<long[], Integer> numberByEdgeMatrix = new IdentityHashMap<>();
+            Map<List<Integer>, Integer> numberByValues = new HashMap<>();
+            int[] valuesNumber = new int[n];
+            for (int i = 0; i < n; i++) {
+                List<Integer> values =
+                        Arrays.stream(strategyByNodeAndValue[i]).boxed().toList();
+                valuesNumber[i] = numberByValues.computeIfAbsent(values, v -> numberByValues.size());
+            }
+            TreeMap<Long, List<Integer>> edgesByPair = new TreeMap<>();
+            for (int e = 0; e < problem.edgeCount(); e++) {
+                int a = variableByNode[problem.edgeFrom(e)];
+                int b = variableByNode[problem.edgeTo(e)];
+                if (a == b || domain[a] == 1 || domain[b] == 1) {
+                    fold(e, a, b);
+                } else {
+                    long pair = ((long) Math.min(a, b) << 32) | Math.max(a, b);
+                    edgesByPair.computeIfAbsent(pair, p -> new ArrayList<>(1)).add(e);
+                }
+            }
+            edgesByPair.forEach((pair, edges) -> {
+                List<MatrixKey> key = new ArrayList<>(edges.size());
+                for (int e : edges) {
+                    key.add(new MatrixKey(
+                            numberByEdgeMatrix.computeIfAbsent(problem.edgeMatrix(e), m -> numberByEdgeMatrix.size()),
+                            valuesNumber[problem.edgeFrom(e)],
+                            valuesNumber[problem.edgeTo(e)],
+                            isStraight(e)));
+                }
+                matrixByPair.put(pair, shared.computeIfAbsent(key, k -> new Matrix(sum(pair, edges), shared.size())));
+            });
+        }
+
+        private boolean isStraight(int e) {
+            return variableByNode[problem.edgeFrom(e)] < variableByNode[problem.edgeTo(e)];
+        }
+
+        private void fold(int e, int a, int b) {
+            int[] si = strategyByNodeAndValue[problem.edgeFrom(e)];
+            int[] sj = strategyByNodeAndValue[problem.edgeTo(e)];
             if (a == b) {
                 for (int k = 0; k < si.length; k++) {
                     unary[a][k] += finite(problem.edgeCost(e, si[k], sj[k]));
                 }
-            } else if (domain[a] == 1 || domain[b] == 1) {
-                for (int k = 0; k < si.length; k++) {
-                    for (int l = 0; l < sj.length; l++) {
-                        double cost = finite(problem.edgeCost(e, si[k], sj[l]));
-                        if (domain[a] > 1) {
-                            unary[a][k] += cost;
-                        } else {
-                            unary[b][l] += cost;
-                        }
-                    }
-                }
-            } else {
-                boolean straight = a < b;
-                long key = straight ? ((long) a << 32) | b : ((long) b << 32) | a;
-                double[] matrix = matrixByPair.computeIfAbsent(key, p -> new double[si.length * sj.length]);
-                for (int k = 0; k < si.length; k++) {
-                    for (int l = 0; l < sj.length; l++) {
-                        matrix[straight ? k * sj.length + l : l * si.length + k] +=
-                                finite(problem.edgeCost(e, si[k], sj[l]));
+                return;
+            }
+            for (int k = 0; k < si.length; k++) {
+                for (int l = 0; l < sj.length; l++) {
+                    double cost = finite(problem.edgeCost(e, si[k], sj[l]));
+                    if (domain[a] > 1) {
+                        unary[a][k] += cost;
+                    } else {
+                        unary[b][l] += cost;
                     }
                 }
             }
+        }
+
+        private double[] sum(long pair, List<Integer> edges) {
+            int width = domain[(int) pair];
+            double[] matrix = new double[domain[(int) (pair >> 32)] * width];
+            for (int e : edges) {
+                int[] si = strategyByNodeAndValue[problem.edgeFrom(e)];
+                int[] sj = strategyByNodeAndValue[problem.edgeTo(e)];
+                boolean straight = isStraight(e);
+                for (int k = 0; k < si.length; k++) {
+                    for (int l = 0; l < sj.length; l++) {
+                        matrix[straight ? k * width + l : l * width + k] += finite(problem.edgeCost(e, si[k], sj[l]));
+                    }
+                }
+            }
+            return matrix;
         }
 
         private static double finite(long cost) {
@@ -377,63 +424,62 @@ final class Reducer {
 
         /** Moves edge(a, b) = f(a) + g(b) into the unary costs and drops the edge. */
         private void foldSeparable() {
-            for (var entry : List.copyOf(matrixByPair.entrySet())) {
+            Map<Integer, Boolean> separableByNumber = new HashMap<>();
+            for (var edges = matrixByPair.entrySet().iterator(); edges.hasNext(); ) {
+                var entry = edges.next();
                 int a = (int) (entry.getKey() >> 32);
                 int b = (int) (long) entry.getKey();
-                double[] m = entry.getValue();
+                double[] m = entry.getValue().costs;
                 int width = domain[b];
-                boolean separable = true;
-                for (int k = 0; k < domain[a] && separable; k++) {
-                    double step = m[k * width] - m[0];
-                    for (int l = 0; l < width && separable; l++) {
-                        separable = m[k * width + l] - m[l] == step;
-                    }
-                }
-                if (separable) {
+                if (separableByNumber.computeIfAbsent(entry.getValue().number, k -> isSeparable(m, width))) {
                     for (int k = 0; k < domain[a]; k++) {
                         unary[a][k] += m[k * width];
                     }
                     for (int l = 0; l < width; l++) {
                         unary[b][l] += m[l] - m[0];
                     }
-                    matrixByPair.remove(entry.getKey());
-                    pairsByVariable.get(a).remove(entry.getKey());
-                    pairsByVariable.get(b).remove(entry.getKey());
+                    edges.remove();
                 }
             }
         }
 
+        private static boolean isSeparable(double[] m, int width) {
+            for (int k = 0; k < m.length / width; k++) {
+                double step = m[k * width] - m[0];
+                for (int l = 0; l < width; l++) {
+                    if (m[k * width + l] - m[l] != step) {
+                        return false;
+                    }
+                }
+            }
+            return true;
+        }
+
         /** Values that can go: forbidden ones and dominated ones, as (variable, value). */
         List<int[]> removable() {
+            List<List<Dominance.Side>> sidesByVariable = new ArrayList<>();
+            for (int v = 0; v < count; v++) {
+                sidesByVariable.add(new ArrayList<>());
+            }
+            matrixByPair.forEach((pair, m) -> {
+                int width = domain[(int) (long) pair];
+                sidesByVariable.get((int) (pair >> 32)).add(new Dominance.Side(m.costs, m.number, true, width));
+                sidesByVariable.get((int) (long) pair).add(new Dominance.Side(m.costs, m.number, false, width));
+            });
+            Dominance dominance = new Dominance(dominating);
             List<int[]> gone = new ArrayList<>();
             for (int v = 0; v < count; v++) {
-                boolean[] out = new boolean[domain[v]];
-                int left = domain[v];
-                for (int k = 0; k < domain[v]; k++) {
-                    boolean dead = unary[v][k] == Double.POSITIVE_INFINITY;
-                    for (int p = 0; p < pairsByVariable.get(v).size() && !dead; p++) {
-                        dead = allInfinite(v, k, pairsByVariable.get(v).get(p));
-                    }
-                    if (dead) {
-                        out[k] = true;
-                        left--;
+                boolean[] out = dominance.gone(unary[v], usage.segUsage[v], sidesByVariable.get(v));
+                int before = gone.size();
+                for (int k = 0; k < out.length; k++) {
+                    if (out[k]) {
                         gone.add(new int[] {v, k});
                     }
                 }
-                if (left == 0) {
+                if (gone.size() - before == domain[v]) {
                     contradiction = "The forbidden pairs around node " + firstNode(v)
                             + " leave it no strategy at all, though no single edge does.";
                     return gone;
-                }
-                if (dominance && domain[v] > 1 && domain[v] <= 400) {
-                    for (int k = 0; k < domain[v]; k++) {
-                        for (int better = 0; better < domain[v] && !out[k]; better++) {
-                            if (better != k && !out[better] && dominates(v, better, k)) {
-                                out[k] = true;
-                                gone.add(new int[] {v, k});
-                            }
-                        }
-                    }
                 }
             }
             return gone;
@@ -446,58 +492,6 @@ final class Reducer {
                 }
             }
             throw new AssertionError("variable " + v + " has no node");
-        }
-
-        private boolean allInfinite(int v, int k, long pair) {
-            double[] m = pairMatrix(pair);
-            boolean first = (int) (pair >> 32) == v;
-            int width = domain[(int) pair];
-            int others = first ? width : domain[(int) (pair >> 32)];
-            for (int o = 0; o < others; o++) {
-                if (m[first ? k * width + o : o * width + k] != Double.POSITIVE_INFINITY) {
-                    return false;
-                }
-            }
-            return true;
-        }
-
-        private double[] pairMatrix(long pair) {
-            double[] m = matrixByPair.get(pair);
-            if (m == null) {
-                throw new AssertionError("no edge " + pair);
-            }
-            return m;
-        }
-
-        private boolean dominates(int v, int better, int worse) {
-            double surplus = unary[v][worse] - unary[v][better];
-            if (surplus < 0) {
-                return false;
-            }
-            for (int s = 0; s < usage.segStart[v].length; s++) {
-                if (usage.segUsage[v][s][better] > usage.segUsage[v][s][worse]) {
-                    return false;
-                }
-            }
-            for (long pair : pairsByVariable.get(v)) {
-                double[] m = pairMatrix(pair);
-                boolean first = (int) (pair >> 32) == v;
-                int width = domain[(int) pair];
-                int others = first ? width : domain[(int) (pair >> 32)];
-                double most = Double.NEGATIVE_INFINITY;
-                for (int o = 0; o < others; o++) {
-                    double w = m[first ? worse * width + o : o * width + worse];
-                    double b = m[first ? better * width + o : o * width + better];
-                    if (w != Double.POSITIVE_INFINITY) {
-                        most = Math.max(most, b - w);
-                    }
-                }
-                surplus -= most;
-                if (surplus < 0) {
-                    return false;
-                }
-            }
-            return true;
         }
 
         /** Renumbers: variables with one value become constants. */
@@ -525,14 +519,14 @@ final class Reducer {
                     segUsage[number[v]] = usage.segUsage[v];
                 }
             }
-            List<Long> pairs = matrixByPair.keySet().stream().sorted().toList();
-            int[] a = new int[pairs.size()];
-            int[] b = new int[pairs.size()];
-            double[][] matrices = new double[pairs.size()][];
-            for (int e = 0; e < a.length; e++) {
-                a[e] = number[(int) (pairs.get(e) >> 32)];
-                b[e] = number[(int) (long) pairs.get(e)];
-                matrices[e] = pairMatrix(pairs.get(e));
+            int edges = 0;
+            int[] a = new int[matrixByPair.size()];
+            int[] b = new int[matrixByPair.size()];
+            double[][] costs = new double[matrixByPair.size()][];
+            for (var entry : matrixByPair.entrySet()) {
+                a[edges] = number[(int) (entry.getKey() >> 32)];
+                b[edges] = number[(int) (long) entry.getKey()];
+                costs[edges++] = entry.getValue().costs;
             }
             int[] byNode = new int[n];
             for (int i = 0; i < n; i++) {
@@ -544,7 +538,7 @@ final class Reducer {
                             coreUnary,
                             a,
                             b,
-                            matrices,
+                            costs,
                             usage.withSegments(segStart, segEnd, segUsage),
                             byNode,
                             strategyByNodeAndValue),
