@@ -174,6 +174,15 @@ final class DualBound {
         return bestPrice;
     }
 
+    /** Entries that a sweep reads, its work. */
+    long entriesPerSweep() {
+        long sum = 0;
+        for (double[] m : edge) {
+            sum += 2L * m.length;
+        }
+        return sum + 64L * core.size;
+    }
+
     /** One sweep up and one down; returns the bound after it. */
     double sweep() {
         for (int v = 0; v < core.size; v++) {

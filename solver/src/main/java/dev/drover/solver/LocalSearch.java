@@ -21,6 +21,7 @@ final class LocalSearch {
     private final Core core;
     private final double[][] theta;
     private final int[] relevantBelow;
+    private final Budget budget;
     private final BooleanSupplier stop;
 
     private Elimination plan;
@@ -38,8 +39,9 @@ final class LocalSearch {
     private double[][] order = new double[0][];
     private boolean complete;
 
-    LocalSearch(Core core, BooleanSupplier stop) {
+    LocalSearch(Core core, Budget budget, BooleanSupplier stop) {
         this.core = core;
+        this.budget = budget;
         this.stop = stop;
         this.theta = new double[core.size][];
         for (int v = 0; v < core.size; v++) {
@@ -77,6 +79,7 @@ final class LocalSearch {
      */
     Outcome search(Elimination elimination, int[] x, long[] usage, double[] globalPrice, int steps, int nodes) {
         plan = elimination;
+        budget.spend(8L * core.size + 16L * core.rows + 100L * plan.order.length);
         System.arraycopy(x, 0, y, 0, x.length);
         boolean fits = findRows(x, usage, globalPrice);
         double present = fits ? localCost(x) : Double.POSITIVE_INFINITY;
@@ -220,6 +223,7 @@ final class LocalSearch {
                 }
             }
         }
+        budget.spend(3 * plan.entries());
         return plan.minimize(theta, y);
     }
 
@@ -327,8 +331,11 @@ final class LocalSearch {
                 complete = false;
                 return;
             }
-            if ((nodesLeft & 255) == 0 && stop.getAsBoolean()) {
-                nodesLeft = 0;
+            if ((nodesLeft & 255) == 0) {
+                budget.spend(256 * 300);
+                if (stop.getAsBoolean()) {
+                    nodesLeft = 0;
+                }
             }
             last = values[next];
             lastIndex = next;

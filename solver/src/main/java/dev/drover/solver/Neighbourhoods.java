@@ -22,6 +22,7 @@ final class Neighbourhoods {
     private final Core core;
     private final Incumbent incumbent;
     private final Guide guide;
+    private final Budget budget;
     private final BooleanSupplier stop;
     private final SplittableRandom random;
     private final LocalSearch local;
@@ -39,14 +40,16 @@ final class Neighbourhoods {
             Incumbent incumbent,
             Guide guide,
             SolveOptions options,
+            Budget budget,
             BooleanSupplier stop,
             SplittableRandom random) {
         this.core = core;
         this.incumbent = incumbent;
         this.guide = guide;
+        this.budget = budget;
         this.stop = stop;
         this.random = random;
-        this.local = new LocalSearch(core, stop);
+        this.local = new LocalSearch(core, budget, stop);
         this.nodes = options.without().contains(Technique.ENUMERATION) ? 0 : 2000;
         this.mark = new int[core.size];
         this.x = new int[core.size];
@@ -96,12 +99,12 @@ final class Neighbourhoods {
         double present = known == Double.POSITIVE_INFINITY ? core.cost(x) : known;
         for (int step = 0; step < steps && !stop.getAsBoolean(); step++) {
             int kind = pick();
-            long start = System.nanoTime();
+            long start = budget.now();
             int size = Math.min(SIZES[kind], core.size);
             int row = random.nextInt(3) == 0 ? fullRow() : -1;
             int[] free = size == core.size ? all() : ball(size, row < 0 ? 1 + random.nextInt(3) : 4, row);
             Outcome outcome = local.search(plan(free), x, usage, guide.prices(), 12, nodes);
-            double seconds = (System.nanoTime() - start) / 1e9;
+            double seconds = (budget.now() - start) / 1e9;
             double won = 0;
             if (outcome == Outcome.BETTER) {
                 double cost = core.cost(x);
@@ -117,7 +120,9 @@ final class Neighbourhoods {
     }
 
     private Elimination plan(int[] free) {
-        return Elimination.plan(core, free, 1 << random.nextInt(11, 17), 1 << 21, random);
+        Elimination plan = Elimination.plan(core, free, 1 << random.nextInt(11, 17), 1 << 21, random);
+        budget.spend(plan.entries() + 1000L * free.length);
+        return plan;
     }
 
     private int[] all() {

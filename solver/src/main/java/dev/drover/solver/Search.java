@@ -6,7 +6,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,8 +19,7 @@ final class Search {
     private @Nullable DualBound dual;
     private final Incumbent incumbent;
     private final SolveOptions options;
-    private final long endNanos;
-    private final LongSupplier nanoClock;
+    private final Budget budget;
     private Guide guide;
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     private volatile boolean infeasible;
@@ -29,12 +27,11 @@ final class Search {
     private volatile boolean roundOver;
     private boolean[][] keep = new boolean[0][];
 
-    Search(Core core, Incumbent incumbent, SolveOptions options, long endNanos, LongSupplier nanoClock) {
+    Search(Core core, Incumbent incumbent, SolveOptions options, Budget budget) {
         this.core = core;
         this.incumbent = incumbent;
         this.options = options;
-        this.endNanos = endNanos;
-        this.nanoClock = nanoClock;
+        this.budget = budget;
         this.guide = new Guide(core);
     }
 
@@ -66,7 +63,7 @@ final class Search {
             long seed = options.seed() * 31 + 1000L * round;
             List<Runnable> bodies = new ArrayList<>();
             bodies.add(() -> lead(seed));
-            for (int t = 1; t < options.threads(); t++) {
+            for (int t = 1; t < threads(); t++) {
                 int id = t;
                 bodies.add(() -> improve(seed + id));
             }
@@ -115,8 +112,13 @@ final class Search {
         }
     }
 
+    /** One thread alone gives the same answer each time. */
+    private int threads() {
+        return budget.deterministic() ? 1 : options.threads();
+    }
+
     private boolean over() {
-        return finished || nanoClock.getAsLong() - endNanos >= 0;
+        return finished || budget.over();
     }
 
     private boolean closed() {
@@ -142,10 +144,12 @@ final class Search {
         dual = bounding;
         boolean cuts = !options.without().contains(Technique.CUTS);
         double gapAtCut = incumbent.cost() - incumbent.bound();
+        Neighbourhoods worker = worker(seed);
         int sweeps = 0;
         int lastTry = 0;
         while (!stopped() && !(bounding.settled() && sweeps > 50)) {
             double bound = bounding.sweep();
+            budget.spend(bounding.entriesPerSweep());
             incumbent.raise(bound, "prices");
             sweeps++;
             if (sweeps <= 8) {
@@ -163,8 +167,11 @@ final class Search {
                     return;
                 }
             }
+            if (threads() == 1 && worker != null && sweeps % 50 == 0) {
+                // Nobody else improves the choice meanwhile.
+                worker.turn();
+            }
         }
-        Neighbourhoods worker = worker(seed);
         while (!stopped() && worker != null) {
             double gap = incumbent.cost() - incumbent.bound();
             if (cuts && gap < 0.9 * gapAtCut) {
@@ -184,6 +191,7 @@ final class Search {
             return false;
         }
         boolean[][] worth = bounding.worthKeeping(incumbent.cost(), best);
+        budget.spend(7 * bounding.entriesPerSweep());
         int all = 0;
         int kept = 0;
         for (boolean[] row : worth) {
@@ -240,6 +248,7 @@ final class Search {
         DualBound bounding = new DualBound(core);
         for (int sweep = 0; sweep < 200 && !closed() && !bounding.settled(); sweep++) {
             double bound = bounding.sweep();
+            budget.spend(bounding.entriesPerSweep());
             incumbent.raise(bound, "prices");
             offerIfFits(bounding.decoded.clone(), "decoded");
             bounding.step(bound, incumbent.cost());
@@ -253,11 +262,12 @@ final class Search {
         int[] all = new int[core.size];
         Arrays.setAll(all, v -> v);
         Elimination plan = Elimination.plan(core, all, 1 << 20, 1 << 23, new SplittableRandom(options.seed()));
+        budget.spend(plan.entries());
         if (!plan.frees(core.size)) {
             return;
         }
         warmUp();
-        LocalSearch local = new LocalSearch(core, this::over);
+        LocalSearch local = new LocalSearch(core, budget, this::over);
         int[] known = incumbent.best();
         int[] x = known == null ? new int[core.size] : known;
         double[] start = guide.prices();
@@ -295,6 +305,7 @@ final class Search {
     private @Nullable Neighbourhoods worker(long seed) {
         return options.without().contains(Technique.NEIGHBOURHOODS)
                 ? null
-                : new Neighbourhoods(core, incumbent, guide, options, this::stopped, new SplittableRandom(seed));
+                : new Neighbourhoods(
+                        core, incumbent, guide, options, budget, this::stopped, new SplittableRandom(seed));
     }
 }

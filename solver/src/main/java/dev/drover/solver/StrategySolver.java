@@ -59,7 +59,7 @@ public final class StrategySolver {
         Incumbent incumbent = new Incumbent(core, start, nanoClock, listener);
         // The answer itself takes time: decoding, scoring, writing.
         long end = start + options.timeoutNanos() - Math.min(options.timeoutNanos() / 20, 300_000_000L);
-        Search search = new Search(core, incumbent, options, end, nanoClock);
+        Search search = new Search(core, incumbent, options, new Budget(end, nanoClock, options.workLimit()));
         search.run();
         return answer(problem, incumbent, search, start, nanoClock);
     }

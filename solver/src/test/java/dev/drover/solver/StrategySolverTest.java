@@ -70,6 +70,20 @@ class StrategySolverTest {
     }
 
     @Test
+    void aLimitOfWorkEndsAtTheSameChoiceOnEveryMachine() {
+        StrategyProblem problem = LayeredProblemTest.layers(40, 40 * 3 * 20);
+        SolveOptions options = SolveOptions.ofSeconds(600).withWorkLimit(40_000_000);
+        Solution first = solve(problem, options);
+        Solution second = solve(problem, options.withThreads(1));
+        assertThat(first.hasChoices()).isTrue();
+        assertThat(second.choices()).isEqualTo(first.choices());
+        assertThat(second.lowerBound()).isEqualTo(first.lowerBound());
+        // More work: no worse, and not ended by the first limit.
+        Solution more = solve(problem, options.withWorkLimit(80_000_000));
+        assertThat(more.objective()).isLessThanOrEqualTo(first.objective());
+    }
+
+    @Test
     void aProblemWithoutNodesCostsNothing() {
         Solution solution = solve(StrategyProblem.builder("empty").build(), SolveOptions.ofSeconds(1));
         assertThat(solution.status()).isEqualTo(Status.OPTIMAL);

@@ -51,6 +51,11 @@ public final class StepShardings {
         return new Found(decisions, solution);
     }
 
+    /** The integer problem that {@link #find} solves, for measurements of the solver alone. */
+    public StrategyProblem integers(long memoryLimitBytes) {
+        return new SpmdProblem(input(memoryLimitBytes), cost, resharder).build();
+    }
+
     private SpmdInput input(long memoryLimitBytes) {
         Computation flat = cut.computation();
         List<Long> repeats = new ArrayList<>();
