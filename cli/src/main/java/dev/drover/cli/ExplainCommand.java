@@ -1,15 +1,12 @@
 package dev.drover.cli;
 
 import dev.drover.ir.UserError;
-import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.plan.cluster.Nearest;
-import dev.drover.plan.lower.PlanCompiler;
 import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.Sharding;
-import dev.drover.plan.sharding.ShardingDecisions;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.stage.CutStep;
 import dev.drover.plan.stage.StageAssignment;
@@ -20,6 +17,7 @@ import dev.drover.planner.cost.Roofline;
 import dev.drover.planner.search.Planned;
 import dev.drover.planner.spmd.StrategyPrices;
 import dev.drover.report.InputPlacement;
+import dev.drover.report.PlacedStep;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -74,27 +72,11 @@ final class ExplainCommand implements Callable<Integer> {
         return 0;
     }
 
-    private static CutStep cut(StoredPlan stored) {
-        return PlanCompiler.cut(
-                stored.model().flat(),
-                stored.plan().microBatches(),
-                stored.plan().stages());
-    }
-
-    private static ShardingDecisions decisions(StoredPlan stored, CutStep cut) {
-        Mesh mesh = stored.plan().mesh();
-        return ShardingDecisions.of(
-                cut.computation(),
-                PlanCompiler.updatedParameters(cut),
-                StrategyText.parse(cut.computation(), stored.plan().strategies(), mesh),
-                mesh);
-    }
-
     /** How the inputs are kept: the decisions that a person asks about first. */
     private static void parameters(StoredPlan stored) {
         List<List<String>> rows = new ArrayList<>();
         for (InputPlacement input :
-                InputPlacement.of(stored.plan(), stored.model().flat())) {
+                InputPlacement.of(PlacedStep.of(stored.plan(), stored.model().flat()))) {
             rows.add(List.of(
                     input.name(),
                     input.role(),
@@ -111,17 +93,19 @@ final class ExplainCommand implements Callable<Integer> {
     }
 
     private void explainValue(StoredPlan stored, String name) {
-        CutStep cut = cut(stored);
-        Computation flat = cut.computation();
+        PlacedStep placed = PlacedStep.of(stored.plan(), stored.model().flat());
+        CutStep cut = placed.cut();
         Instruction instruction = find(stored, cut, name);
         Plan of = stored.plan();
         Mesh mesh = of.mesh();
-        ShardingDecisions decisions = decisions(stored, cut);
         Resharder resharder = new Resharder(mesh, new MeshCollectives(of.cluster(), mesh, 0));
         List<StrategyPrices.Price> prices = new StrategyPrices(
-                        flat, decisions, new Roofline(of.cluster().deviceType(0)), resharder)
+                        cut.computation(),
+                        placed.decisions(),
+                        new Roofline(of.cluster().deviceType(0)),
+                        resharder)
                 .of(instruction);
-        StageAssignment assignment = PlanCompiler.assignment(of, cut);
+        StageAssignment assignment = placed.assignment();
         OpShardings shardings = new OpShardings(instruction, mesh);
         if (json) {
             Map<String, Object> out = new LinkedHashMap<>();

@@ -11,7 +11,7 @@ import picocli.CommandLine.Parameters;
 /** {@code drover report}. */
 @Command(
         name = "report",
-        description = "Writes a self-contained page about a plan: timeline, memory, candidates.",
+        description = "Writes a self-contained page about a plan: graph and shardings, timeline, memory, candidates.",
         mixinStandardHelpOptions = true,
         footer = {"", "Example: drover report plan.json -o plan.html"})
 final class ReportCommand implements Callable<Integer> {

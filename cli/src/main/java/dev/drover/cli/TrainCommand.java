@@ -86,19 +86,13 @@ final class TrainCommand implements Callable<Integer> {
             throw new UserError("The steps (" + steps + ") must be at least 1.");
         }
         run.check();
-        Planned planned;
-        LoadedModel loaded;
-        if (PlanOptions.isPlan(subject)) {
-            StoredPlan stored = PlanOptions.stored(subject, model);
-            loaded = stored.model();
-            planned = stored.compiled();
-        } else {
-            loaded = LoadedModel.load(subject);
-            planned = options.plan(loaded, 4);
-        }
+        StoredPlan stored = PlanOptions.isPlan(subject) ? PlanOptions.stored(subject, model) : null;
+        LoadedModel loaded = stored != null ? stored.model() : LoadedModel.load(subject);
+        // Before the search, so that a wrong file is told at once.
         ModelInputs inputs = inputsFile != null
                 ? ModelInputs.ofTensors(loaded.flat(), inputsFile)
                 : ModelInputs.of(loaded, data, options.seed);
+        Planned planned = stored != null ? stored.compiled() : options.plan(loaded, 4);
         int workers = planned.execution().workers().size();
         Output.progress(inputs.note());
         Output.progress(String.format(

@@ -99,6 +99,12 @@ final class VerifyCommand implements Callable<Integer> {
         StoredPlan stored = isPlan ? PlanOptions.stored(subject, model) : null;
         LoadedModel loaded = stored != null ? stored.model() : LoadedModel.load(subject);
         TrainingStep step = loaded.flat();
+        // Before the search, so that a wrong file is told at once.
+        ModelInputs inputs = inputsFile != null
+                ? ModelInputs.ofTensors(step, inputsFile)
+                : ModelInputs.of(loaded, null, options.seed);
+        List<Literal> given =
+                expectedFile != null ? ModelInputs.read(expectedFile, step.outputShapes(), "outputs") : List.of();
         List<Trial> trials = new ArrayList<>();
         int workers;
         if (stored != null) {
@@ -112,10 +118,7 @@ final class VerifyCommand implements Callable<Integer> {
         for (int i = 0; i < random; i++) {
             trials.add(randomTrial(step, workers, options.seed * 1000 + i));
         }
-        ModelInputs inputs = inputsFile != null
-                ? ModelInputs.ofTensors(step, inputsFile)
-                : ModelInputs.of(loaded, null, options.seed);
-        List<Literal> expected = expected(step, inputs);
+        List<Literal> expected = expectedFile != null ? given : computed(step, inputs);
         Comparison all = new Comparison(0, 0, null);
         String firstWrongTrial = "";
         if (inProcess) {
@@ -160,10 +163,8 @@ final class VerifyCommand implements Callable<Integer> {
         return out;
     }
 
-    private List<Literal> expected(TrainingStep step, ModelInputs inputs) {
-        if (expectedFile != null) {
-            return ModelInputs.read(expectedFile, step.outputShapes(), "outputs");
-        }
+    /** The outputs of the unpartitioned model. */
+    private List<Literal> computed(TrainingStep step, ModelInputs inputs) {
         double flops = step.graph().entry().instructions().stream()
                 .mapToDouble(i -> i.op().flops(i.operandShapes(), i.shape()))
                 .sum();

@@ -1,16 +1,9 @@
 package dev.drover.report;
 
+import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.graph.TrainingStep;
-import dev.drover.plan.lower.PlanCompiler;
-import dev.drover.plan.mesh.Mesh;
-import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.Sharding;
-import dev.drover.plan.sharding.ShardingDecisions;
 import dev.drover.plan.stage.CutStep;
-import dev.drover.plan.stage.StageAssignment;
-import dev.drover.plan.text.Plan;
-import dev.drover.plan.text.StrategyText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -25,35 +18,23 @@ import java.util.Locale;
 public record InputPlacement(String name, String role, String shape, int stage, String sharding, long deviceBytes) {
 
     /** Of each input of the cut step, in order; the micro-batch number is left out. */
-    public static List<InputPlacement> of(Plan plan, TrainingStep flat) {
-        CutStep cut = PlanCompiler.cut(flat, plan.microBatches(), plan.stages());
-        Mesh mesh = plan.mesh();
-        ShardingDecisions decisions = ShardingDecisions.of(
-                cut.computation(),
-                PlanCompiler.updatedParameters(cut),
-                StrategyText.parse(cut.computation(), plan.strategies(), mesh),
-                mesh);
-        StageAssignment assignment = PlanCompiler.assignment(plan, cut);
+    public static List<InputPlacement> of(PlacedStep placed) {
+        CutStep cut = placed.cut();
         List<InputPlacement> rows = new ArrayList<>();
         for (Instruction parameter : cut.computation().parameters()) {
             CutStep.CutInput from = cut.input(parameter.id());
             if (from == null || from.input() < 0) {
                 continue;
             }
-            Sharding sharding = new OpShardings(parameter, mesh)
-                    .result(decisions.strategies().get(parameter.id()), 0);
+            Sharding sharding = placed.sharding(parameter);
+            InputRole input = cut.step().inputs().get(from.input());
             rows.add(new InputPlacement(
-                    flat.inputs().get(from.input()).name(),
-                    flat.inputs()
-                            .get(from.input())
-                            .kind()
-                            .name()
-                            .toLowerCase(Locale.ROOT)
-                            .replace('_', ' '),
+                    input.name(),
+                    input.kind().name().toLowerCase(Locale.ROOT).replace('_', ' '),
                     parameter.shape().toString(),
-                    assignment.stage(parameter.id()),
-                    sharding.text(mesh),
-                    sharding.localBytes(parameter.array(), mesh)));
+                    placed.assignment().stage(parameter.id()),
+                    sharding.text(placed.mesh()),
+                    sharding.localBytes(parameter.array(), placed.mesh())));
         }
         return rows;
     }

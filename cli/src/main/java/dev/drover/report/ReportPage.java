@@ -4,6 +4,7 @@ import dev.drover.ir.graph.TrainingStep;
 import dev.drover.plan.sim.MemoryKind;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.sim.SimulatedStep;
+import dev.drover.plan.stage.Phase;
 import dev.drover.plan.text.Plan;
 import dev.drover.planner.search.Planned;
 import java.util.ArrayList;
@@ -15,13 +16,13 @@ import org.jspecify.annotations.Nullable;
 /** One self-contained page about a plan and, where there was one, a training run: no scripts, nothing from outside. */
 public final class ReportPage {
     private final Planned planned;
-    private final TrainingStep flat;
+    private final PlacedStep placed;
     private final @Nullable TrainingRecord record;
     private final StringBuilder html = new StringBuilder();
 
     private ReportPage(Planned planned, TrainingStep flat, @Nullable TrainingRecord record) {
         this.planned = planned;
-        this.flat = flat;
+        this.placed = PlacedStep.of(planned.plan(), flat);
         this.record = record;
     }
 
@@ -62,6 +63,7 @@ public final class ReportPage {
         time();
         timeline();
         memory();
+        graph();
         traffic();
         placements();
         candidates();
@@ -174,10 +176,24 @@ public final class ReportPage {
         }
     }
 
+    private void graph() {
+        html.append("<h2>Graph and shardings</h2>")
+                .append(
+                        "<p class=note>Matrix products, convolutions and gathers of one micro-batch, coloured by how the ")
+                .append("result lies on the mesh. ")
+                .append(SHARDING_KEY)
+                .append(" What lies between two of them is left out.</p>")
+                .append(GraphFigure.of(placed, Phase.FORWARD, "Forward"));
+        String backward = GraphFigure.of(placed, Phase.BACKWARD, "Backward");
+        if (!backward.isEmpty()) {
+            html.append("<details><summary>Backward</summary>").append(backward).append("</details>");
+        }
+    }
+
     private void placements() {
-        html.append("<h2>Inputs</h2><p class=note>R: replicated along an axis; Sd: dim d is cut along it.</p>");
+        html.append("<h2>Inputs</h2><p class=note>").append(SHARDING_KEY).append("</p>");
         List<List<String>> rows = new ArrayList<>();
-        for (InputPlacement input : InputPlacement.of(planned.plan(), flat)) {
+        for (InputPlacement input : InputPlacement.of(placed)) {
             rows.add(List.of(
                     input.name(),
                     input.role(),
@@ -192,6 +208,9 @@ public final class ReportPage {
     private void table(List<String> header, List<List<String>> rows) {
         html.append(Html.table(header, rows));
     }
+
+    private static final String SHARDING_KEY =
+            "R: replicated along an axis; Sd/n: dim d is cut along it, n units stay together; P: partial sums.";
 
     private static final String STYLE = """
             body{font:15px/1.5 system-ui,sans-serif;color:#1d2433;background:#fff;margin:0}
@@ -210,6 +229,12 @@ public final class ReportPage {
             .forward{fill:#2f6fde;background:#2f6fde}.backward{fill:#e08a2b;background:#e08a2b}
             .once{fill:#4aa36b;background:#4aa36b}.send{fill:#9b6bd3;background:#9b6bd3}
             .receive{fill:#c76b94;background:#c76b94}.idle{fill:#f1f3f7;background:#e3e7ee}
+            .edge,.bracket{fill:none;stroke:#8a94a8;stroke-width:1}.label{fill:#1d2433;font-size:11px}.detail{font-size:10px}
+            .sharding0{fill:#d6e4ff;background:#d6e4ff}.sharding1{fill:#ffe3c2;background:#ffe3c2}
+            .sharding2{fill:#cfeedd;background:#cfeedd}.sharding3{fill:#e8dbf7;background:#e8dbf7}
+            .sharding4{fill:#f9d5e2;background:#f9d5e2}.sharding5{fill:#e3e7ee;background:#e3e7ee}
+            .sharding6{fill:#fff3b8;background:#fff3b8}.sharding7{fill:#c9eef2;background:#c9eef2}
+            summary{cursor:pointer;color:#2f6fde;font-size:14px}
             .inside{fill:#fff;font-size:10px}
             .legend i{display:inline-block;width:11px;height:11px;margin:0 4px 0 12px}
             """;

@@ -59,6 +59,20 @@ class BadInputTest {
     }
 
     @Test
+    void missingDataIsToldBeforeTheSearch() {
+        for (String[] command : new String[][] {
+            {"verify", MLP, "--cluster", "m8:1", "--inputs", "nothing.safetensors"},
+            {"verify", MLP, "--cluster", "m8:1", "--expected", "nothing.safetensors"},
+            {"train", MLP, "--cluster", "m8:1", "--inputs", "nothing.safetensors"},
+            {"train", "gpt:layers=1,hidden=8,heads=1,seq=8,batch=8", "--cluster", "m8:1", "--data", "nothing.txt"}
+        }) {
+            CommandRun run = CommandRun.of(command);
+            assertMistake(run, "nothing.");
+            assertThat(run.err()).doesNotContain("[1/").doesNotContain("measuring");
+        }
+    }
+
+    @Test
     void anUnknownZooKey() {
         assertMistake(CommandRun.of("inspect", "gpt:layer=4"), "layer", "layers");
     }

@@ -71,7 +71,13 @@ class ReportPageTest {
     void everyPartIsThere() {
         assertThat(page)
                 .contains("2 stages of mesh", "Training", "Predicted time", "Timeline", "Memory", "Communication")
-                .contains("Inputs", "Candidates", "measured peak", "predicted");
+                .contains(
+                        "Inputs",
+                        "Candidates",
+                        "measured peak",
+                        "predicted",
+                        "Graph and shardings",
+                        "<summary>Backward");
         for (int device = 0; device < 8; device++) {
             assertThat(count(">device " + device + ", stage " + device / 4 + "<"))
                     .isEqualTo(2);
@@ -91,7 +97,7 @@ class ReportPageTest {
             assertThat(xml).doesNotContain("NaN").doesNotContain("Infinity");
             count++;
         }
-        assertThat(count).isEqualTo(4);
+        assertThat(count).isEqualTo(6);
     }
 
     @Test

@@ -12,7 +12,6 @@ import dev.drover.ir.graph.Graph;
 import dev.drover.ir.pass.DeadCode;
 import dev.drover.ir.pass.Flatten;
 import dev.drover.ir.pass.FoldConstants;
-import dev.drover.ir.pass.InlineCalls;
 import dev.drover.ir.pass.SimplifyTuples;
 import dev.drover.ir.pass.UnrollLoops;
 import java.io.IOException;
@@ -113,7 +112,6 @@ class GoldenModelsTest {
         List<Literal> arguments = TinyModels.tensors(folder.resolve("in.safetensors"), 'a');
         List<Literal> expected = run(graph.entry(), arguments);
         for (Graph after : List.of(
-                InlineCalls.run(graph, true),
                 UnrollLoops.run(graph, 100_000),
                 SimplifyTuples.run(graph),
                 FoldConstants.run(graph),

@@ -1,5 +1,6 @@
 package dev.drover.ir.pass;
 
+import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Graph;
 import dev.drover.ir.graph.Graph.Alias;
 import dev.drover.ir.graph.Instruction;
@@ -65,11 +66,12 @@ public final class Flatten {
 
         @Override
         Tree rewrite(Scope scope, Instruction old, List<Tree> operands, String suffix) {
-            Tree inlined = InlineCalls.inlined(this, scope, old, operands, suffix, true);
-            if (inlined == null) {
-                inlined = UnrollLoops.unrolled(this, scope, old, operands, suffix, maxInstructions);
+            Computation body = Inlining.body(old.op());
+            if (body != null) {
+                return inline(scope, body, operands, suffix);
             }
-            return inlined != null ? inlined : super.rewrite(scope, old, operands, suffix);
+            Tree unrolled = UnrollLoops.unrolled(this, scope, old, operands, suffix, maxInstructions);
+            return unrolled != null ? unrolled : super.rewrite(scope, old, operands, suffix);
         }
 
         @Override

@@ -42,7 +42,8 @@ public final class Inlining {
         return copyOf(copies, computation.root());
     }
 
-    private static @Nullable Computation body(Op op) {
+    /** What a {@code call} or {@code fusion} calls; null for other ops. */
+    static @Nullable Computation body(Op op) {
         if (op instanceof Call call) {
             return call.computation();
         }

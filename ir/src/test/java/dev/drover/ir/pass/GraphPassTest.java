@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.drover.ir.eval.Evaluator;
 import dev.drover.ir.eval.Literal;
+import dev.drover.ir.eval.Value;
 import dev.drover.ir.graph.Graph;
 import dev.drover.ir.graph.Graph.Alias;
 import dev.drover.ir.text.HloPrinter;
@@ -74,13 +75,22 @@ class GraphPassTest {
                 .isEqualTo(Evaluator.evaluate(graph().entry(), arguments()));
     }
 
+    private static List<Value> leaves(Value value) {
+        return value instanceof Value.Tuple tuple
+                ? tuple.elements().stream()
+                        .flatMap(element -> leaves(element).stream())
+                        .toList()
+                : List.of(value);
+    }
+
     @Test
     void callsAreInlinedInsideOfLoopsToo() {
-        Graph inlined = InlineCalls.run(graph(), false);
+        Graph inlined = Flatten.run(graph(), 0);
         assertThat(HloPrinter.print(inlined))
                 .doesNotContain(" call(")
                 .contains("%cut = f32[1,2] dynamic-slice(%y, %i, ");
-        sameValue(inlined);
+        assertThat(leaves(Evaluator.evaluate(inlined.entry(), arguments())))
+                .isEqualTo(leaves(Evaluator.evaluate(graph().entry(), arguments())));
     }
 
     @Test
