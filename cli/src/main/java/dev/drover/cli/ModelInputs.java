@@ -1,6 +1,5 @@
 package dev.drover.cli;
 
-import dev.drover.importers.safetensors.Safetensors;
 import dev.drover.ir.UserError;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.InputRole;
@@ -15,6 +14,7 @@ import dev.drover.runtime.data.BatchSource;
 import dev.drover.runtime.data.Synthetic;
 import dev.drover.runtime.data.TokenText;
 import dev.drover.runtime.worker.InitialState;
+import dev.drover.safetensors.Safetensors;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

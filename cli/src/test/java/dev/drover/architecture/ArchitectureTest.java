@@ -23,6 +23,7 @@ final class ArchitectureTest {
     private static final int MAX_LINES = 800;
 
     private static final String IR = "dev.drover.ir..";
+    private static final String SAFETENSORS = "dev.drover.safetensors..";
     private static final String IMPORTERS = "dev.drover.importers..";
     private static final String MODELS = "dev.drover.models..";
     private static final String SOLVER = "dev.drover.solver..";
@@ -32,7 +33,9 @@ final class ArchitectureTest {
     private static final String TORCH = "dev.drover.backend.torch..";
     private static final String CLI = "dev.drover.cli..";
     private static final String REPORT = "dev.drover.report..";
-    private static final String[] ALL = {IR, IMPORTERS, MODELS, SOLVER, PLAN, PLANNER, RUNTIME, TORCH, CLI, REPORT};
+    private static final String[] ALL = {
+        IR, SAFETENSORS, IMPORTERS, MODELS, SOLVER, PLAN, PLANNER, RUNTIME, TORCH, CLI, REPORT
+    };
 
     private static JavaClasses drover = new ClassFileImporter().importClasses();
 
@@ -62,12 +65,13 @@ final class ArchitectureTest {
 
     @Test
     void modulesUseOnlyWhatTheTableAllows() {
+        allow(SAFETENSORS, IR);
         allow(IMPORTERS, IR);
         allow(MODELS, IR);
         allow(SOLVER);
         allow(PLAN, IR);
         allow(PLANNER, IR, PLAN, SOLVER);
-        allow(RUNTIME, IR, PLAN);
+        allow(RUNTIME, IR, PLAN, SAFETENSORS);
         allow(TORCH, IR, PLAN, RUNTIME);
     }
 

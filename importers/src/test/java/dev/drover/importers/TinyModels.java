@@ -2,7 +2,7 @@ package dev.drover.importers;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.drover.importers.safetensors.Safetensors;
+import dev.drover.safetensors.Safetensors;
 import dev.drover.ir.eval.Literal;
 import java.io.IOException;
 import java.nio.file.Files;

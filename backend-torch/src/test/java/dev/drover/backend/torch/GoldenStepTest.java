@@ -3,7 +3,7 @@ package dev.drover.backend.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.drover.importers.safetensors.Safetensors;
+import dev.drover.safetensors.Safetensors;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Graph;
 import dev.drover.ir.text.HloReader;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.drover.importers.ModelFile;
-import dev.drover.importers.safetensors.Safetensors;
+import dev.drover.safetensors.Safetensors;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.pass.Flatten;

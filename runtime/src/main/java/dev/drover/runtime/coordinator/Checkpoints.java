@@ -1,7 +1,6 @@
 package dev.drover.runtime.coordinator;
 
 import dev.drover.ir.UserError;
-import dev.drover.ir.eval.Bits;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
@@ -13,8 +12,7 @@ import dev.drover.runtime.checkpoint.CheckpointIndex;
 import dev.drover.runtime.checkpoint.CheckpointIndex.Piece;
 import dev.drover.runtime.checkpoint.CheckpointIndex.PieceCut;
 import dev.drover.runtime.checkpoint.CheckpointIndex.StoredValue;
-import dev.drover.runtime.checkpoint.Safetensors;
-import dev.drover.runtime.wire.HostTensor;
+import dev.drover.safetensors.Safetensors;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -118,15 +116,11 @@ final class Checkpoints {
         Literal whole = Literal.zeros(shape);
         for (Piece piece : value.pieces()) {
             Path file = folder.resolve(piece.file());
-            Safetensors.Entry entry = Safetensors.entries(file).get(piece.tensor());
-            if (entry == null) {
-                throw new UserError("The file (" + file + ") must hold (" + piece.tensor() + ").");
-            }
-            HostTensor part = Safetensors.read(file, entry);
+            Literal part = Safetensors.open(file).literal(piece.tensor());
             List<TensorSlice.Cut> cuts = piece.cuts().stream()
                     .map(cut -> new TensorSlice.Cut(cut.dim(), cut.stride(), cut.parts(), cut.index()))
                     .toList();
-            new TensorSlice(shape, cuts).insert(Bits.read(part.shape(), part.data()), whole);
+            new TensorSlice(shape, cuts).insert(part, whole);
         }
         return whole;
     }

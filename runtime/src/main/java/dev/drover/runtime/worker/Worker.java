@@ -1,7 +1,7 @@
 package dev.drover.runtime.worker;
 
 import dev.drover.ir.UserError;
-import dev.drover.runtime.checkpoint.Safetensors;
+import dev.drover.ir.type.ArrayShape;
 import dev.drover.runtime.comm.Communicators;
 import dev.drover.runtime.comm.ConnectOptions;
 import dev.drover.runtime.launch.ParentWatch;
@@ -23,6 +23,7 @@ import dev.drover.runtime.wire.proto.ShutdownRequest;
 import dev.drover.runtime.wire.proto.StepMessage;
 import dev.drover.runtime.wire.proto.TensorPiece;
 import dev.drover.runtime.wire.proto.WorkerControlGrpc;
+import dev.drover.safetensors.Safetensors;
 import io.grpc.Server;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -32,7 +33,9 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -295,7 +298,14 @@ public final class Worker {
         @Override
         public void save(SaveRequest request, StreamObserver<SaveReply> out) {
             inOrder("save", out, o -> {
-                Safetensors.write(Path.of(request.getFile()), request.getNamesList(), workload()::fetch);
+                Map<String, ArrayShape> shapes = new LinkedHashMap<>();
+                request.getNamesList()
+                        .forEach(name -> shapes.put(name, workload().fetch(name).shape()));
+                Safetensors.write(
+                        Path.of(request.getFile()),
+                        shapes,
+                        Map.of(),
+                        name -> workload().fetch(name).data());
                 o.onNext(SaveReply.getDefaultInstance());
             });
         }

@@ -1,5 +1,5 @@
 /** Tensors in files of the safetensors format. */
 @NullMarked
-package dev.drover.importers.safetensors;
+package dev.drover.safetensors;
 
 import org.jspecify.annotations.NullMarked;

@@ -1,4 +1,4 @@
-package dev.drover.importers.safetensors;
+package dev.drover.safetensors;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

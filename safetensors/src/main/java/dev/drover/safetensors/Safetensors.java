@@ -1,8 +1,9 @@
-package dev.drover.importers.safetensors;
+package dev.drover.safetensors;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.drover.ir.UserError;
 import dev.drover.ir.eval.Bits;
@@ -14,13 +15,17 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -172,43 +177,75 @@ public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, St
         return Bits.read(tensor(name).shape(), bytes(name));
     }
 
-    /** Writes tensors in the map's order; the header is padded so that the data start at a multiple of 8. */
+    /** Writes tensors in the map's order. */
     public static void write(Path file, Map<String, Literal> tensors, Map<String, String> metadata) {
+        Map<String, ArrayShape> shapes = new LinkedHashMap<>();
+        tensors.forEach((name, literal) -> shapes.put(name, literal.shape()));
+        write(file, shapes, metadata, name -> {
+            Literal literal = Objects.requireNonNull(tensors.get(name));
+            ByteBuffer buffer =
+                    ByteBuffer.allocate(Math.toIntExact(literal.shape().sizeBytes()));
+            Bits.write(literal, buffer);
+            return buffer.flip();
+        });
+    }
+
+    /**
+     * Writes tensors in the map's order, one at a time, so that a file may be larger than the heap. The header is padded so that the
+     * data start at a multiple of 8; the file appears under its name only when it is complete.
+     *
+     * @param bytes a tensor's elements, little-endian and row-major, from position to limit
+     */
+    public static void write(
+            Path file,
+            Map<String, ArrayShape> shapes,
+            Map<String, String> metadata,
+            Function<String, ByteBuffer> bytes) {
+        byte[] text = header(shapes, metadata).toString().getBytes(StandardCharsets.UTF_8);
+        byte[] padded = Arrays.copyOf(text, (text.length + 7) / 8 * 8);
+        Arrays.fill(padded, text.length, padded.length, (byte) ' ');
+        Path whole = file.toAbsolutePath();
+        Path unfinished = whole.resolveSibling(whole.getFileName() + ".unfinished");
+        try {
+            Files.createDirectories(Objects.requireNonNull(whole.getParent()));
+            try (FileChannel channel = FileChannel.open(
+                    unfinished,
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.WRITE,
+                    StandardOpenOption.TRUNCATE_EXISTING)) {
+                ByteBuffer length = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN);
+                writeFully(channel, length.putLong(0, padded.length));
+                writeFully(channel, ByteBuffer.wrap(padded));
+                for (String name : shapes.keySet()) {
+                    writeFully(channel, bytes.apply(name));
+                }
+                channel.force(true);
+            }
+            Files.move(unfinished, whole, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        } catch (IOException e) {
+            throw new UserError("The file (" + file + ") must be writable: " + e.getMessage() + ".", e);
+        }
+    }
+
+    private static ObjectNode header(Map<String, ArrayShape> shapes, Map<String, String> metadata) {
         ObjectNode header = JSON.createObjectNode();
         if (!metadata.isEmpty()) {
             ObjectNode node = header.putObject("__metadata__");
             metadata.forEach(node::put);
         }
         long at = 0;
-        for (Map.Entry<String, Literal> entry : tensors.entrySet()) {
-            ArrayShape shape = entry.getValue().shape();
+        for (Map.Entry<String, ArrayShape> entry : shapes.entrySet()) {
+            ArrayShape shape = entry.getValue();
             ObjectNode node = header.putObject(entry.getKey());
             node.put("dtype", typeName(entry.getKey(), shape.dtype()));
+            ArrayNode dims = node.putArray("shape");
             for (long dim : shape.dims()) {
-                node.withArray("shape").add(dim);
+                dims.add(dim);
             }
-            node.withArray("shape");
             node.putArray("data_offsets").add(at).add(at + shape.sizeBytes());
             at += shape.sizeBytes();
         }
-        byte[] text = header.toString().getBytes(StandardCharsets.UTF_8);
-        byte[] padded = Arrays.copyOf(text, (text.length + 7) / 8 * 8);
-        Arrays.fill(padded, text.length, padded.length, (byte) ' ');
-        try (FileChannel channel = FileChannel.open(
-                file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
-            writeFully(
-                    channel,
-                    ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(0, padded.length));
-            writeFully(channel, ByteBuffer.wrap(padded));
-            for (Literal literal : tensors.values()) {
-                ByteBuffer buffer =
-                        ByteBuffer.allocate(Math.toIntExact(literal.shape().sizeBytes()));
-                Bits.write(literal, buffer);
-                writeFully(channel, buffer.flip());
-            }
-        } catch (IOException e) {
-            throw new UserError("The file (" + file + ") must be writable: " + e.getMessage() + ".", e);
-        }
+        return header;
     }
 
     private static void writeFully(FileChannel channel, ByteBuffer from) throws IOException {
