@@ -1,6 +1,7 @@
 package dev.drover.solver;
 
 import java.util.Arrays;
+import java.util.stream.IntStream;
 
 /**
  * Lower bound by message passing, with a price for each usage row that is raised while it helps.
@@ -17,6 +18,17 @@ import java.util.Arrays;
  * subgradient). Forbidden pairs count as a large finite cost, which can only lower the bound.
  */
 final class DualBound {
+    /** Sweeps for which a variable counts as lively after its decoded value changed. */
+    private static final int LIVELY = 40;
+
+    /** Sweeps after which the way of weighing the rows is chosen anew. */
+    private static final int BLOCK = 16;
+
+    /** Parts of the bound at which the level of a wave begins and ends. */
+    private static final double FIRST_LEVEL = 2e-3;
+
+    private static final double LEAST_LEVEL = 2e-5;
+
     private final Core core;
     private final double[][] theta;
     private final double[] scratch;
@@ -24,6 +36,10 @@ final class DualBound {
     private final double[][] messageB;
     private final double[][] edge;
     private final double[][] edgeTransposed;
+    private final double[][] lowA;
+    private final double[][] highA;
+    private final double[][] lowB;
+    private final double[][] highB;
     private final int[] forward;
     private final int[] backward;
 
@@ -42,8 +58,24 @@ final class DualBound {
     private double gained;
     private int since;
 
-    /** The choice decoded by the latest forward sweep. */
+    /** The choice decoded by the latest sweep up. */
     final int[] decoded;
+
+    /** The choice decoded by the latest sweep down. */
+    final int[] decodedDown;
+
+    /** The latest sweep in which the decoded value changed. */
+    private final int[] changedAt;
+
+    private int sweeps;
+    private double bestAtRise = Double.NEGATIVE_INFINITY;
+    private boolean settled;
+
+    private boolean byPrice;
+    private final double[] rate = new double[2];
+    private double bestAtBlock;
+    private int blocks;
+    private int blockEnd;
 
     DualBound(Core core) {
         this.core = core;
@@ -66,6 +98,10 @@ final class DualBound {
         messageB = new double[core.edgeCount][];
         edge = new double[core.edgeCount][];
         edgeTransposed = new double[core.edgeCount][];
+        lowA = new double[core.edgeCount][];
+        highA = new double[core.edgeCount][];
+        lowB = new double[core.edgeCount][];
+        highB = new double[core.edgeCount][];
         for (int e = 0; e < core.edgeCount; e++) {
             int a = core.edgeA[e];
             int b = core.edgeB[e];
@@ -73,6 +109,10 @@ final class DualBound {
             messageB[e] = new double[core.domain[b]];
             edge[e] = capped(core.edgeCost[e], cap);
             edgeTransposed[e] = capped(core.edgeCostTransposed[e], cap);
+            lowA[e] = leastOfRows(edge[e], core.domain[b]);
+            highA[e] = mostOfRows(edge[e], core.domain[b]);
+            lowB[e] = leastOfRows(edgeTransposed[e], core.domain[a]);
+            highB[e] = mostOfRows(edgeTransposed[e], core.domain[a]);
             forward[Math.min(a, b)]++;
             backward[Math.max(a, b)]++;
         }
@@ -80,6 +120,8 @@ final class DualBound {
         direction = new double[core.rows];
         bestPrice = new double[core.rows];
         decoded = new int[core.size];
+        decodedDown = new int[core.size];
+        changedAt = new int[core.size];
     }
 
     /** Goes on in a core with fewer values: prices and messages stay, the bound is the old one at least. */
@@ -101,6 +143,7 @@ final class DualBound {
                 kept += keep[v][k] ? 1 : 0;
             }
             decoded[v] = keep[v][old.decoded[v]] ? kept : 0;
+            changedAt[v] = -LIVELY;
         }
     }
 
@@ -111,6 +154,28 @@ final class DualBound {
                 to[count++] = from[k];
             }
         }
+    }
+
+    private static double[] leastOfRows(double[] m, int width) {
+        double[] least = new double[m.length / width];
+        for (int r = 0; r < least.length; r++) {
+            least[r] = m[r * width];
+            for (int k = 1; k < width; k++) {
+                least[r] = Math.min(least[r], m[r * width + k]);
+            }
+        }
+        return least;
+    }
+
+    private static double[] mostOfRows(double[] m, int width) {
+        double[] most = new double[m.length / width];
+        for (int r = 0; r < most.length; r++) {
+            most[r] = m[r * width];
+            for (int k = 1; k < width; k++) {
+                most[r] = Math.max(most[r], m[r * width + k]);
+            }
+        }
+        return most;
     }
 
     private static void add(double[] row, double[] more) {
@@ -185,6 +250,7 @@ final class DualBound {
 
     /** One sweep up and one down; returns the bound after it. */
     double sweep() {
+        sweeps++;
         for (int v = 0; v < core.size; v++) {
             visit(v, true);
         }
@@ -207,22 +273,13 @@ final class DualBound {
             double[] m = first ? edgeTransposed[e] : edge[e];
             double[] to = first ? messageA[e] : messageB[e];
             double[] other = first ? messageB[e] : messageA[e];
-            Arrays.fill(least, 0, width, Double.POSITIVE_INFINITY);
-            int row = 0;
-            for (double from : other) {
-                for (int k = 0; k < width; k++) {
-                    least[k] = Math.min(least[k], m[row + k] - from);
-                }
-                row += width;
-            }
+            collect(m, first ? lowB[e] : lowA[e], first ? highB[e] : highA[e], other, width);
             for (int k = 0; k < width; k++) {
                 mine[k] += least[k] - to[k];
                 to[k] = least[k];
             }
         }
-        if (up) {
-            decode(v);
-        }
+        decode(v, up);
         if (surplus.length > 0) {
             double low = Double.POSITIVE_INFINITY;
             for (double value : mine) {
@@ -255,15 +312,39 @@ final class DualBound {
         }
     }
 
-    private void decode(int v) {
+    /**
+     * Sets {@code scratch[k]} to the least {@code m[row][k] - other[row]}. A row whose least entry is above the greatest of
+     * another gives nothing.
+     */
+    private void collect(double[] m, double[] low, double[] high, double[] other, int width) {
+        double ceiling = Double.POSITIVE_INFINITY;
+        for (int r = 0; r < other.length; r++) {
+            double top = high[r] - other[r];
+            ceiling = top < ceiling ? top : ceiling;
+        }
+        double[] least = scratch;
+        Arrays.fill(least, 0, width, Double.POSITIVE_INFINITY);
+        for (int r = 0, row = 0; r < other.length; r++, row += width) {
+            double from = other[r];
+            if (low[r] - from > ceiling) {
+                continue;
+            }
+            for (int k = 0; k < width; k++) {
+                least[k] = Math.min(least[k], m[row + k] - from);
+            }
+        }
+    }
+
+    private void decode(int v, boolean up) {
+        int[] into = up ? decoded : decodedDown;
         double[] value = theta[v].clone();
         for (int e : core.incident[v]) {
             int u = core.other(e, v);
-            if (u < v) {
+            if (u < v == up) {
                 boolean first = core.edgeA[e] == v;
                 double[] m = first ? edgeTransposed[e] : edge[e];
                 double[] to = first ? messageA[e] : messageB[e];
-                int row = decoded[u] * value.length;
+                int row = into[u] * value.length;
                 for (int k = 0; k < value.length; k++) {
                     value[k] += m[row + k] - to[k];
                 }
@@ -275,7 +356,17 @@ final class DualBound {
                 least = k;
             }
         }
-        decoded[v] = least;
+        if (up && least != into[v]) {
+            changedAt[v] = sweeps;
+        }
+        into[v] = least;
+    }
+
+    /** The variables whose decoded value changed lately: the prices leave them open. */
+    int[] lively() {
+        return IntStream.range(0, core.size)
+                .filter(v -> changedAt[v] > sweeps - LIVELY)
+                .toArray();
     }
 
     /** The bound after a sweep down, when no edge has a rest below 0: each was collected by its lower end last. */
@@ -330,10 +421,21 @@ final class DualBound {
                 return;
             }
         }
+        if (level < LEAST_LEVEL * Math.abs(best)) {
+            // A new wave of larger steps, as long as the last one gained.
+            settled = best - bestAtRise < 1e-4 * Math.abs(best);
+            bestAtRise = best;
+            level = FIRST_LEVEL * Math.abs(best);
+            Arrays.fill(direction, 0);
+            moveTo(bestPrice);
+            return;
+        }
         long[] usage = core.usage(decoded);
+        long[] usageDown = core.usage(decodedDown);
         double norm = 0;
+        double[] weight = weights();
         for (int r = 0; r < core.rows; r++) {
-            double excess = usage[r] - core.limit[r];
+            double excess = 0.5 * usage[r] + 0.5 * usageDown[r] - core.limit[r];
             if (price[r] == 0 && excess < 0) {
                 excess = 0;
             }
@@ -341,7 +443,7 @@ final class DualBound {
             if (price[r] == 0 && direction[r] < 0) {
                 direction[r] = 0;
             }
-            norm += direction[r] * direction[r];
+            norm += weight[r] * direction[r] * direction[r];
         }
         if (norm == 0) {
             return;
@@ -350,9 +452,40 @@ final class DualBound {
         double length = Math.min(aim - bound, 2 * (aim - best)) / norm;
         double[] next = new double[core.rows];
         for (int r = 0; r < core.rows; r++) {
-            next[r] = Math.max(0, price[r] + length * direction[r]);
+            next[r] = Math.max(0, price[r] + length * weight[r] * direction[r]);
         }
         moveTo(next);
+    }
+
+    /**
+     * How far each row's price goes for one unit of excess: all alike, or those with a price in proportion to it and to
+     * the mean price, so that of many rows with nearly the same variables the fullest takes over the price of the others.
+     * Which is better differs from problem to problem and from phase to phase: whatever raised the bound more lately.
+     */
+    private double[] weights() {
+        if (sweeps >= blockEnd) {
+            int mode = byPrice ? 1 : 0;
+            rate[mode] = 0.5 * rate[mode] + 0.5 * (best - bestAtBlock);
+            blocks++;
+            byPrice = blocks < 4 || blocks % 4 == 0 ? !byPrice : rate[1] > rate[0];
+            bestAtBlock = best;
+            blockEnd = sweeps + BLOCK;
+        }
+        double[] weight = new double[core.rows];
+        double mass = 0;
+        int priced = 0;
+        for (double p : price) {
+            mass += p;
+            priced += p > 0 ? 1 : 0;
+        }
+        if (!byPrice || priced == 0) {
+            Arrays.fill(weight, 1);
+            return weight;
+        }
+        for (int r = 0; r < core.rows; r++) {
+            weight[r] = price[r] + mass / priced;
+        }
+        return weight;
     }
 
     private void moveTo(double[] next) {
@@ -366,8 +499,8 @@ final class DualBound {
         }
     }
 
-    /** Whether the level fell so low that further sweeps gain next to nothing. */
+    /** Whether a whole wave of steps, from large to small, gained next to nothing. */
     boolean settled() {
-        return level < 2e-5 * Math.abs(best);
+        return settled;
     }
 }

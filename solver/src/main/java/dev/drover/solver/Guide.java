@@ -4,6 +4,7 @@ package dev.drover.solver;
 final class Guide {
     private volatile double[] prices;
     private volatile int[] decoded;
+    private volatile int[] lively = new int[0];
 
     Guide(Core core) {
         prices = new double[core.rows];
@@ -14,6 +15,15 @@ final class Guide {
     void set(double[] newPrices, int[] newDecoded) {
         prices = newPrices;
         decoded = newDecoded;
+    }
+
+    /** Takes the variables whose decoded value changed lately. */
+    void setLively(int[] variables) {
+        lively = variables;
+    }
+
+    int[] lively() {
+        return lively;
     }
 
     double[] prices() {

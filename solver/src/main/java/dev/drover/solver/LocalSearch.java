@@ -38,6 +38,8 @@ final class LocalSearch {
     private double priceAtCapacity;
     private double[][] order = new double[0][];
     private boolean complete;
+    private double[][] noise = new double[0][];
+    private long work;
 
     LocalSearch(Core core, Budget budget, BooleanSupplier stop) {
         this.core = core;
@@ -152,6 +154,64 @@ final class LocalSearch {
         return complete ? Outcome.PROVEN : Outcome.NOTHING;
     }
 
+    /**
+     * Draws values of the free variables: the cheapest at the prices after noise on each value (perturb and maximize,
+     * Papandreou and Yuille 2011). The prices of overfull rows rise until all fit.
+     *
+     * @param elimination free variables
+     * @param x present values, which fit; replaced by those drawn
+     * @param usage usage of each row at {@code x}, kept up to date
+     * @param globalPrice prices to start from
+     * @param temperature scale of the noise, in units of cost
+     * @param random of the noise
+     * @return whether values that fit were drawn within a few tries
+     */
+    boolean draw(
+            Elimination elimination,
+            int[] x,
+            long[] usage,
+            double[] globalPrice,
+            double temperature,
+            SplittableRandom random) {
+        plan = elimination;
+        System.arraycopy(x, 0, y, 0, x.length);
+        if (!findRows(x, usage, globalPrice)) {
+            return false;
+        }
+        noise = new double[core.size][];
+        for (int v : plan.order) {
+            noise[v] = new double[core.domain[v]];
+            for (int k = 0; k < noise[v].length; k++) {
+                noise[v][k] = temperature * Math.log(-Math.log(random.nextDouble(1e-12, 1)));
+            }
+        }
+        boolean drawn = false;
+        for (int step = 0; step < 8 && !drawn && !stop.getAsBoolean(); step++) {
+            minimize();
+            fillLoad();
+            drawn = true;
+            double guess = temperature * plan.order.length * (1 << step);
+            for (int r = 0; r < rows; r++) {
+                if (load[r] > capacity[r]) {
+                    drawn = false;
+                    price[r] = 1.5 * price[r] + guess / load[r];
+                }
+            }
+        }
+        noise = new double[0][];
+        if (drawn && localCost(y) < Double.POSITIVE_INFINITY) {
+            System.arraycopy(y, 0, bestY, 0, y.length);
+            apply(x, usage);
+            return true;
+        }
+        return false;
+    }
+
+    /** Steps of computation done since the beginning, roughly: table entries, tree nodes, rows. */
+    long work() {
+        return work;
+    }
+
     /** A proven lower bound of the costs that touch the free variables, from the latest search. */
     double bound() {
         return complete ? bestCost : bound;
@@ -168,6 +228,7 @@ final class LocalSearch {
 
     /** Finds the rows that can overflow and sets their capacity; returns whether {@code x} overfills none. */
     private boolean findRows(int[] x, long[] usage, double[] globalPrice) {
+        work += core.size + core.rows;
         long[] most = new long[core.rows + 1];
         long[] present = new long[core.rows + 1];
         for (int v : plan.order) {
@@ -223,6 +284,13 @@ final class LocalSearch {
                 }
             }
         }
+        for (int i = 0; i < plan.order.length && noise.length > 0; i++) {
+            double[] mine = noise[plan.order[i]];
+            for (int k = 0; k < mine.length; k++) {
+                theta[plan.order[i]][k] += mine[k];
+            }
+        }
+        work += plan.entries() + 50L * plan.order.length;
         budget.spend(3 * plan.entries());
         return plan.minimize(theta, y);
     }
@@ -290,6 +358,7 @@ final class LocalSearch {
         }
         complete = true;
         descend(plan.order.length - 1, priced);
+        work += 100L * (nodes - nodesLeft);
     }
 
     /** Tries the values of bucket {@code b}, the later ones being set; {@code priced} bounds the cost of this branch. */

@@ -2,7 +2,6 @@ package dev.drover.solver;
 
 import dev.drover.solver.LocalSearch.Outcome;
 import dev.drover.solver.SolveOptions.Technique;
-import java.util.Arrays;
 import java.util.SplittableRandom;
 import java.util.function.BooleanSupplier;
 
@@ -11,33 +10,49 @@ import java.util.function.BooleanSupplier;
  *
  * <pre>
  *   start     the choice that the prices suggest, repaired: neighbourhoods around overfull rows until all rows fit
- *   improve   neighbourhoods of 8 .. all variables around random ones, or around one full row; the sizes that
- *             gained most per second lately are tried more often
+ *   improve   neighbourhoods of 8 .. all variables around random ones, or around one full row; half of the work goes
+ *             to the size that gained most for its work lately, half to all sizes alike
  *   restart   when the bound has risen much since: repair the newest suggestion, keep it if it beats the best
+ *   kick      when all this gains nothing: values of some region are drawn at random, cheap ones rather than dear ones,
+ *             the region is improved, and what is better there is crossed into the best
+ *   cross     of two choices the best mixture: free the variables at which they differ
  * </pre>
  */
 final class Neighbourhoods {
     private static final int[] SIZES = {8, 16, 32, 64, 128, 256, 512, 1024, 4096, 1 << 20};
 
+    /** Turns without gain after which the kicks begin. */
+    private static final int PATIENCE = 2;
+
     private final Core core;
     private final Incumbent incumbent;
+    private final Elites elites;
     private final Guide guide;
     private final Budget budget;
     private final BooleanSupplier stop;
     private final SplittableRandom random;
+    private final FreeSets sets;
     private final LocalSearch local;
     private final int nodes;
-    private final double[] gain = new double[SIZES.length];
-    private final int[] mark;
-    private int stamp;
+    private final boolean kicks;
+    private final boolean crossing;
+    private final int sizes;
+    /** What each size gained and how much work it took, both forgotten slowly. */
+    private final double[] gained;
+
+    private final double[] spent;
+    /** Work of each size since the beginning, over its share. */
+    private final double[] turnOf;
 
     private int[] x;
     private long[] usage;
     private double boundAtRestart;
+    private int idle;
 
     Neighbourhoods(
             Core core,
             Incumbent incumbent,
+            Elites elites,
             Guide guide,
             SolveOptions options,
             Budget budget,
@@ -45,16 +60,26 @@ final class Neighbourhoods {
             SplittableRandom random) {
         this.core = core;
         this.incumbent = incumbent;
+        this.elites = elites;
         this.guide = guide;
         this.budget = budget;
         this.stop = stop;
         this.random = random;
+        this.sets = new FreeSets(core, random);
         this.local = new LocalSearch(core, budget, stop);
         this.nodes = options.without().contains(Technique.ENUMERATION) ? 0 : 2000;
-        this.mark = new int[core.size];
+        this.kicks = !options.without().contains(Technique.KICKS);
+        this.crossing = !options.without().contains(Technique.CROSSING);
         this.x = new int[core.size];
         this.usage = new long[0];
-        Arrays.fill(gain, 1);
+        int count = 1;
+        while (count < SIZES.length && SIZES[count - 1] < core.size) {
+            count++;
+        }
+        this.sizes = count;
+        this.gained = new double[sizes];
+        this.spent = new double[sizes];
+        this.turnOf = new double[sizes];
     }
 
     /** Works for a while, a second or so. */
@@ -63,19 +88,36 @@ final class Neighbourhoods {
         double bound = incumbent.bound();
         boolean none = best == Double.POSITIVE_INFINITY;
         if (none || (best - bound > 0.003 * best && bound > boundAtRestart * 1.005 + 1)) {
-            boundAtRestart = bound;
-            x = guide.decoded().clone();
-            usage = core.usage(x);
-            if (repair(none ? 40 : 200)) {
-                incumbent.offer(x, "repair");
-                improve(60, Double.POSITIVE_INFINITY);
-            }
+            restart(none, bound);
         }
         int[] taken = incumbent.best();
-        if (taken != null) {
-            x = taken;
-            usage = core.usage(x);
-            improve(50, incumbent.cost());
+        if (taken == null) {
+            return;
+        }
+        if (idle >= PATIENCE && kicks && random.nextInt(4) > 0) {
+            kick(taken);
+        } else if (idle >= PATIENCE && crossing && random.nextBoolean()) {
+            crossElites(taken);
+        } else {
+            sets.focusOn(idle >= PATIENCE && random.nextBoolean() ? guide.lively() : new int[0]);
+            begin(taken);
+            improve(50);
+            sets.focusOn(new int[0]);
+        }
+        idle = incumbent.cost() < best ? 0 : idle + 1;
+    }
+
+    private void begin(int[] start) {
+        x = start.clone();
+        usage = core.usage(x);
+    }
+
+    private void restart(boolean none, double bound) {
+        boundAtRestart = bound;
+        begin(guide.decoded());
+        if (repair(none ? 40 : 200)) {
+            incumbent.offer(x, "repair");
+            improve(60);
         }
     }
 
@@ -87,48 +129,92 @@ final class Neighbourhoods {
                 return core.cost(x) < Double.POSITIVE_INFINITY;
             }
             int size = 32 << Math.min(step / 3, 16);
-            int[] free = size >= core.size ? all() : ball(size, 4, row);
+            int[] free = size >= core.size ? sets.all() : sets.ball(size, 4, row, x);
             local.search(plan(free), x, usage, guide.prices(), 20, 0);
         }
         return overfullRow() < 0 && core.cost(x) < Double.POSITIVE_INFINITY;
     }
 
     /** Solves neighbourhoods of the present choice and offers what beats the best. */
-    private void improve(int patience, double known) {
+    private void improve(int patience) {
         int steps = patience;
-        double present = known == Double.POSITIVE_INFINITY ? core.cost(x) : known;
+        double present = core.cost(x);
         for (int step = 0; step < steps && !stop.getAsBoolean(); step++) {
             int kind = pick();
-            long start = budget.now();
+            long before = local.work();
             int size = Math.min(SIZES[kind], core.size);
             int row = random.nextInt(3) == 0 ? fullRow() : -1;
-            int[] free = size == core.size ? all() : ball(size, row < 0 ? 1 + random.nextInt(3) : 4, row);
+            int centers = row < 0 ? 1 + random.nextInt(3) : 2 << random.nextInt(3);
+            int[] free = size == core.size ? sets.all() : sets.ball(size, centers, row, x);
             Outcome outcome = local.search(plan(free), x, usage, guide.prices(), 12, nodes);
-            double seconds = (budget.now() - start) / 1e9;
             double won = 0;
             if (outcome == Outcome.BETTER) {
                 double cost = core.cost(x);
                 won = (present - cost) / cost;
                 present = cost;
+                steps = Math.min(Math.max(steps, step + patience), 6 * patience);
                 if (cost < incumbent.cost()) {
                     incumbent.offer(x, "neighbourhood of " + free.length);
-                    steps = Math.min(step + patience, 6 * patience);
                 }
             }
-            gain[kind] = 0.95 * gain[kind] + 0.05 * won / (seconds + 1e-6);
+            learn(kind, won, (double) (local.work() - before));
         }
+        if (present < 1.002 * incumbent.cost()) {
+            elites.offer(x, present);
+        }
+    }
+
+    /** Draws anew in some region, improves there, and takes over what got better. */
+    private void kick(int[] best) {
+        int[] from = random.nextInt(4) == 0 ? elites.any(random) : null;
+        begin(from == null ? best : from);
+        double temperature = core.cost(x) / core.size * Math.pow(10, -random.nextDouble(0.5, 3.5));
+        int size = 16 << random.nextInt(4);
+        int count = 1 << random.nextInt(6);
+        if (count > 1) {
+            int row = random.nextBoolean() ? fullRow() : -1;
+            sets.focusOn(sets.ball(Math.min(size * count, core.size), row < 0 ? 1 : 8, row, x));
+        }
+        for (int i = 0; i < count && !stop.getAsBoolean(); i++) {
+            int[] free = sets.ball(Math.min(size, core.size), 1 + random.nextInt(3), -1, x);
+            local.draw(plan(free), x, usage, guide.prices(), temperature, random);
+        }
+        sets.focusOn(sets.difference(best, x));
+        improve(30);
+        sets.focusOn(new int[0]);
+        if (crossing) {
+            cross(best, x.clone());
+        }
+    }
+
+    private void crossElites(int[] best) {
+        int[] other = elites.any(random);
+        int[] one = random.nextBoolean() ? best : elites.any(random);
+        if (other != null && one != null) {
+            cross(one, other);
+        }
+    }
+
+    /** Solves for all variables at which two choices differ. */
+    private void cross(int[] one, int[] other) {
+        boolean cheaper = core.cost(one) <= core.cost(other);
+        int[] free = sets.difference(one, other);
+        if (free.length == 0) {
+            return;
+        }
+        begin(cheaper ? one : other);
+        local.search(plan(free), x, usage, guide.prices(), 25, 4 * nodes);
+        double cost = core.cost(x);
+        if (cost < incumbent.cost()) {
+            incumbent.offer(x, "crossing of " + free.length);
+        }
+        elites.offer(x, cost);
     }
 
     private Elimination plan(int[] free) {
         Elimination plan = Elimination.plan(core, free, 1 << random.nextInt(11, 17), 1 << 21, random);
         budget.spend(plan.entries() + 1000L * free.length);
         return plan;
-    }
-
-    private int[] all() {
-        int[] all = new int[core.size];
-        Arrays.setAll(all, v -> v);
-        return all;
     }
 
     /** A random row among those above their limit, -1 if there is none. */
@@ -157,79 +243,36 @@ final class Neighbourhoods {
         return found;
     }
 
-    /** A size: half of the time any, else the one that gained most per second lately. */
+    /** The size whose work is furthest below its share. */
     private int pick() {
-        int sizes = 1;
-        while (sizes < SIZES.length && SIZES[sizes - 1] < core.size) {
-            sizes++;
-        }
-        int best = random.nextInt(sizes);
-        if (random.nextBoolean()) {
-            for (int i = 0; i < sizes; i++) {
-                if (gain[i] > gain[best]) {
-                    best = i;
-                }
+        int best = 0;
+        for (int i = 1; i < sizes; i++) {
+            if (rate(i) > rate(best)) {
+                best = i;
             }
         }
-        return best;
+        int due = 0;
+        double least = Double.POSITIVE_INFINITY;
+        for (int i = 0; i < sizes; i++) {
+            double share = 0.5 / sizes + (i == best ? 0.5 : 0);
+            if (turnOf[i] / share < least) {
+                least = turnOf[i] / share;
+                due = i;
+            }
+        }
+        return due;
     }
 
-    /** A first variable: any, or one that could use less in the row. */
-    private int center(int row) {
-        int v = random.nextInt(core.size);
-        if (row < 0) {
-            return v;
-        }
-        int best = v;
-        long most = -1;
-        for (int tries = 0, seen = 0; tries < 400 && seen < 3; tries++, v = random.nextInt(core.size)) {
-            for (int s = 0; s < core.segStart[v].length; s++) {
-                if (core.segStart[v][s] <= row && row < core.segEnd[v][s]) {
-                    seen++;
-                    long u = core.segUsage[v][s][x[v]];
-                    if (u > most) {
-                        most = u;
-                        best = v;
-                    }
-                }
-            }
-        }
-        return best;
+    private double rate(int kind) {
+        return (gained[kind] + 1e-9) / (spent[kind] + 1e4);
     }
 
-    /** Variables around some first ones, by a random walk outward. */
-    private int[] ball(int size, int centers, int row) {
-        stamp++;
-        int[] found = new int[size];
-        int count = 0;
-        int[] frontier = new int[size + 1];
-        for (int c = 0; c < centers; c++) {
-            int quota = size * (c + 1) / centers;
-            int first = center(row);
-            int waiting = 0;
-            if (mark[first] != stamp && count < quota) {
-                mark[first] = stamp;
-                frontier[waiting++] = first;
-            }
-            while (waiting > 0 && count < quota) {
-                int at = random.nextInt(waiting);
-                int v = frontier[at];
-                frontier[at] = frontier[--waiting];
-                found[count++] = v;
-                int[] edges = core.incident[v];
-                int from = edges.length == 0 ? 0 : random.nextInt(edges.length);
-                for (int i = 0; i < edges.length && waiting + count < size; i++) {
-                    int u = core.other(edges[(from + i) % edges.length], v);
-                    if (mark[u] != stamp) {
-                        mark[u] = stamp;
-                        frontier[waiting++] = u;
-                    }
-                }
-            }
-            for (int i = 0; i < waiting; i++) {
-                mark[frontier[i]] = 0;
-            }
+    private void learn(int kind, double won, double work) {
+        gained[kind] = 0.97 * gained[kind] + won;
+        spent[kind] = 0.97 * spent[kind] + work;
+        turnOf[kind] += work;
+        for (int i = 0; i < sizes; i++) {
+            turnOf[i] *= 0.99;
         }
-        return Arrays.copyOf(found, count);
     }
 }

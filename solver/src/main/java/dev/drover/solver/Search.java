@@ -21,6 +21,7 @@ final class Search {
     private final SolveOptions options;
     private final Budget budget;
     private Guide guide;
+    private Elites elites = new Elites();
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     private volatile boolean infeasible;
     private volatile boolean finished;
@@ -156,9 +157,13 @@ final class Search {
                 continue;
             }
             offerIfFits(bounding.decoded.clone(), "decoded");
+            offerIfFits(bounding.decodedDown.clone(), "decoded");
             double cost = incumbent.cost();
             bounding.step(bound, cost);
             guide.set(bounding.bestPrice().clone(), bounding.decoded.clone());
+            if (sweeps % 20 == 0) {
+                guide.setLively(bounding.lively());
+            }
             double gap = cost - incumbent.bound();
             if (cuts && sweeps > 2 * lastTry && sweeps - lastTry > 40 && !(gap > 0.8 * gapAtCut) && gap < 0.3 * cost) {
                 lastTry = sweeps;
@@ -226,6 +231,7 @@ final class Search {
         incumbent.moveTo(core, worth);
         dual = new DualBound(core, bounding, worth);
         guide = new Guide(core);
+        elites = new Elites();
         guide.set(dual.bestPrice().clone(), dual.decoded.clone());
         join(List.of(this::exactAttempt));
     }
@@ -306,6 +312,6 @@ final class Search {
         return options.without().contains(Technique.NEIGHBOURHOODS)
                 ? null
                 : new Neighbourhoods(
-                        core, incumbent, guide, options, budget, this::stopped, new SplittableRandom(seed));
+                        core, incumbent, elites, guide, options, budget, this::stopped, new SplittableRandom(seed));
     }
 }

@@ -30,7 +30,11 @@ public record SolveOptions(
         /** Search all of a neighbourhood, beyond the choice that the prices suggest. */
         ENUMERATION,
         /** Improve by neighbourhoods at all. */
-        NEIGHBOURHOODS
+        NEIGHBOURHOODS,
+        /** Draw regions anew when nothing else gains. */
+        KICKS,
+        /** Solve for the variables at which two good choices differ. */
+        CROSSING
     }
 
     /** Checks the values. */
