@@ -1,5 +1,6 @@
 package dev.drover.cli;
 
+import dev.drover.backend.torch.TorchDeviceMemory;
 import dev.drover.ir.UserError;
 import dev.drover.plan.cluster.CachedCalibration;
 import dev.drover.plan.cluster.Calibration;
@@ -123,7 +124,12 @@ final class PlanOptions {
     /** Searches, and tells what it does. */
     Planned plan(LoadedModel model, int absentWorkers) {
         return PlanSearch.search(
-                model.flat(), model.source(), cluster(absentWorkers), searchOptions(), Output::progress);
+                model.flat(),
+                model.source(),
+                cluster(absentWorkers),
+                new TorchDeviceMemory(),
+                searchOptions(),
+                Output::progress);
     }
 
     /** Whether an argument is a plan file. */

@@ -1,5 +1,6 @@
 package dev.drover.cli;
 
+import dev.drover.backend.torch.TorchDeviceMemory;
 import dev.drover.plan.lower.PlanCompiler;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sim.Simulator;
@@ -17,6 +18,9 @@ record StoredPlan(Plan plan, LoadedModel model) {
         Resharder resharder = new Resharder(plan.mesh(), new MeshCollectives(plan.cluster(), plan.mesh(), 0));
         ExecutionPlan execution = PlanCompiler.compile(model.flat(), plan, resharder);
         return new Planned(
-                plan, execution, Simulator.simulate(execution, plan.cluster(), new ProgramRoofline(plan.cluster())));
+                plan,
+                execution,
+                Simulator.simulate(
+                        execution, plan.cluster(), new ProgramRoofline(plan.cluster()), new TorchDeviceMemory()));
     }
 }

@@ -3,6 +3,7 @@ package dev.drover.cli;
 import dev.drover.ir.UserError;
 import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.TrainingStep;
+import dev.drover.plan.sim.MemoryUse;
 import dev.drover.planner.search.Planned;
 import dev.drover.report.ReportPage;
 import dev.drover.report.TrainingRecord;
@@ -103,12 +104,20 @@ final class TrainCommand implements Callable<Integer> {
                 planned.plan().microBatches(),
                 Output.time(planned.simulated().stepNanos())));
         TrainingRecord record;
+        List<AllocatedMemory> memory = new ArrayList<>();
         try (Workers processes = Workers.start(workers, run.port, run.threads, run.folder())) {
-            record = train(processes.load(planned.execution(), inputs), loaded, planned, inputs);
+            Execution execution = processes.load(planned.execution(), inputs);
+            record = train(execution, loaded, planned, inputs);
+            for (MemoryUse use : planned.simulated().memory()) {
+                memory.add(AllocatedMemory.of(
+                        use,
+                        execution.facts().get(use.rank()),
+                        record.peakBytes().get(use.rank())));
+            }
         }
         Path page = run.folder().resolve("report.html");
         Output.write(page, ReportPage.of(planned, loaded.flat(), record));
-        print(record, page);
+        print(record, memory, page);
         return 0;
     }
 
@@ -180,7 +189,7 @@ final class TrainCommand implements Callable<Integer> {
         return sorted.get(sorted.size() / 2);
     }
 
-    private void print(TrainingRecord record, Path page) {
+    private void print(TrainingRecord record, List<AllocatedMemory> memory, Path page) {
         if (json) {
             Map<String, Object> out = new LinkedHashMap<>();
             out.put("model", record.model());
@@ -189,6 +198,7 @@ final class TrainCommand implements Callable<Integer> {
             out.put(record.unit().equals("token") ? "tokensPerSecond" : "samplesPerSecond", record.perSecond());
             out.put("predictedStepMillis", record.predictedStepMillis());
             out.put("peakMemoryBytes", record.peakBytes());
+            out.put("memory", memory.stream().map(AllocatedMemory::json).toList());
             out.put("report", page.toString());
             Output.json(out);
             return;
@@ -203,6 +213,7 @@ final class TrainCommand implements Callable<Integer> {
                 record.perSecond(),
                 record.unit(),
                 record.predictedStepMillis());
+        AllocatedMemory.print(memory);
         System.out.println("report: " + page);
     }
 }

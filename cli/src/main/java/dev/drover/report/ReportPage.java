@@ -1,7 +1,7 @@
 package dev.drover.report;
 
 import dev.drover.ir.graph.TrainingStep;
-import dev.drover.plan.sim.MemoryKind;
+import dev.drover.plan.memory.MemoryKind;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.sim.SimulatedStep;
 import dev.drover.plan.stage.Phase;

@@ -65,6 +65,11 @@ class TrainTest {
         assertThat(result.get("tokensPerSecond").asDouble()).isPositive();
         assertThat(result.get("predictedStepMillis").asDouble()).isPositive();
         assertThat(Path.of(result.get("report").asText())).exists();
+        assertThat(result.get("memory")).hasSize(4);
+        for (JsonNode worker : result.get("memory")) {
+            assertThat(worker.get("predictedBytes")).isEqualTo(worker.get("allocatedBytes"));
+            assertThat(worker.get("predictedParts")).isEqualTo(worker.get("allocatedParts"));
+        }
     }
 
     @Test

@@ -7,6 +7,7 @@ import dev.drover.ir.pass.Flatten;
 import dev.drover.models.Model;
 import dev.drover.models.Zoo;
 import dev.drover.plan.cluster.Presets;
+import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.plan.stage.Phase;
 import dev.drover.planner.search.PlanSearch;
 import dev.drover.planner.search.SearchOptions;
@@ -31,6 +32,7 @@ class GraphOutlineTest {
                                 Presets.parse("m8:1", () -> {
                                     throw new AssertionError("m8 needs no calibration");
                                 }),
+                                DeviceMemory.ESTIMATE,
                                 new SearchOptions(1, List.of(8), 1, "1f1b", 30, 1),
                                 line -> {})
                         .plan(),

@@ -7,6 +7,7 @@ import dev.drover.ir.pass.Flatten;
 import dev.drover.models.Model;
 import dev.drover.models.Zoo;
 import dev.drover.plan.cluster.Presets;
+import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.planner.search.PlanSearch;
 import dev.drover.planner.search.Planned;
 import dev.drover.planner.search.SearchOptions;
@@ -41,6 +42,7 @@ class ReportPageTest {
                 Presets.parse("m8:1", () -> {
                     throw new AssertionError("m8 needs no calibration");
                 }),
+                DeviceMemory.ESTIMATE,
                 new SearchOptions(2, List.of(4), 2, "1f1b", 30, 1),
                 line -> {});
         TrainingRecord record = new TrainingRecord(

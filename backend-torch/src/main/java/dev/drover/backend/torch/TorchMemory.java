@@ -3,6 +3,7 @@ package dev.drover.backend.torch;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
+import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.MemoryFormatOptional;
 import org.bytedeco.pytorch.Tensor;
@@ -25,6 +26,24 @@ public final class TorchMemory implements AutoCloseable {
         final long sizeBytes;
         private boolean free;
 
+        /** A part of another block, whose owner outlives this. */
+        private Block(Block whole, long offsetBytes, long sizeBytes) {
+            this.sizeBytes = sizeBytes;
+            this.backing = whole.backing;
+            this.pointer = new BytePointer(whole.pointer).getPointer(offsetBytes);
+            this.address = whole.address + offsetBytes;
+            this.free = true;
+        }
+
+        /** A part of this block; freeing it does nothing. */
+        Block part(long offsetBytes, long partBytes) {
+            if (offsetBytes < 0 || offsetBytes + partBytes > sizeBytes) {
+                throw new IllegalArgumentException("The part (" + offsetBytes + " + " + partBytes
+                        + " bytes) must lie in the block of " + sizeBytes + ".");
+            }
+            return new Block(this, offsetBytes, partBytes);
+        }
+
         private Block(long sizeBytes) {
             this.sizeBytes = sizeBytes;
             try (TensorOptions options = new TensorOptions(ScalarType.Byte);
@@ -46,12 +65,15 @@ public final class TorchMemory implements AutoCloseable {
         LibTorch.load();
     }
 
+    static long aligned(long sizeBytes) {
+        return Math.max(1, (sizeBytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
+    }
+
     synchronized Block allocate(long wantedBytes) {
         if (closed) {
             throw new IllegalStateException("The memory must be open.");
         }
-        long sizeBytes =
-                Math.max(ALIGNMENT_BYTES, (wantedBytes + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES);
+        long sizeBytes = aligned(wantedBytes);
         ArrayDeque<Block> free = freeBySize.get(sizeBytes);
         Block block = free == null ? null : free.pollLast();
         if (block == null) {
@@ -77,6 +99,11 @@ public final class TorchMemory implements AutoCloseable {
         }
         cachedBytes += block.sizeBytes;
         freeBySize.computeIfAbsent(block.sizeBytes, size -> new ArrayDeque<>()).addLast(block);
+    }
+
+    /** One piece for many tensors, in use until this memory is closed. */
+    public synchronized TorchArena arena(long sizeBytes) {
+        return new TorchArena(this, allocate(sizeBytes));
     }
 
     /** Bytes in use now: tensors that are open and the pools of programs. */

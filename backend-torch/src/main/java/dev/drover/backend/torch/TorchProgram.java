@@ -1,26 +1,23 @@
 package dev.drover.backend.torch;
 
 import dev.drover.backend.torch.emit.Compiled;
-import dev.drover.backend.torch.emit.Emitter;
-import dev.drover.backend.torch.emit.FlatProgram;
-import dev.drover.backend.torch.fuse.Rewrites;
-import dev.drover.backend.torch.kernel.Kernels;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.type.ArrayShape;
+import dev.drover.runtime.comm.Communicators;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.UnaryOperator;
 import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.AutoDispatchBelowADInplaceOrView;
 import org.bytedeco.pytorch.DataPtr;
 import org.bytedeco.pytorch.Device;
 import org.bytedeco.pytorch.StorageImpl;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A computation compiled for libtorch on the CPU. Memory is planned ahead: temporaries lie in one pool, a run allocates its outputs
@@ -41,10 +38,15 @@ public final class TorchProgram implements AutoCloseable {
     private long[] stepNanos = {};
     private boolean closed;
 
-    private TorchProgram(TorchMemory memory, Compiled compiled, int[] donorByOutput) {
+    private TorchProgram(
+            TorchMemory memory,
+            TorchLayout layout,
+            @Nullable Pointer pool,
+            Compiled.@Nullable Allocator constants,
+            @Nullable Communicators communicators) {
         this.memory = memory;
-        this.compiled = compiled;
-        this.donorByOutput = donorByOutput;
+        this.compiled = layout.compiled();
+        this.donorByOutput = layout.donorByOutput();
         this.donated = new boolean[compiled.inputs().size()];
         for (int donor : donorByOutput) {
             if (donor >= 0) {
@@ -54,7 +56,11 @@ public final class TorchProgram implements AutoCloseable {
         this.inputAddresses = new long[compiled.inputs().size()];
         this.outputAddresses = new long[compiled.outputs().size()];
         try (AutoDispatchBelowADInplaceOrView guard = new AutoDispatchBelowADInplaceOrView()) {
-            this.bound = compiled.bind(allocate(compiled.poolBytes()), this::allocate, HostCopy::write);
+            this.bound = compiled.bind(
+                    pool == null ? allocate(compiled.poolBytes()) : pool,
+                    constants == null ? this::allocate : constants,
+                    HostCopy::write,
+                    communicators);
         }
         this.code = bound.steps().toArray(Runnable[]::new);
     }
@@ -70,18 +76,32 @@ public final class TorchProgram implements AutoCloseable {
      * Fails with {@link dev.drover.ir.UserError}, naming all of them, if ops have no meaning here.
      */
     public static TorchProgram compile(Computation computation, TorchOptions options) {
+        TorchLayout layout = TorchLayout.of(computation, options.donations(), options.context(), options.fuse());
         LibTorch.load();
-        Kernels.check(computation);
-        UnaryOperator<FlatProgram> rewrites = options.fuse() ? Rewrites::apply : UnaryOperator.identity();
-        FlatProgram program = rewrites.apply(FlatProgram.of(computation));
-        int[] donations = new int[program.outputs().size()];
-        Arrays.fill(donations, -1);
-        for (Map.Entry<Integer, Integer> donation : options.donations().entrySet()) {
-            donations[donation.getKey()] = donation.getValue();
-        }
-        Emitter emitter = new Emitter(Kernels::of, rewrites, options.context());
-        Compiled compiled = Compiled.compile(program, emitter, donations);
-        return new TorchProgram(options.memory(), compiled, donations);
+        return new TorchProgram(options.memory(), layout, null, null, options.communicators());
+    }
+
+    /**
+     * Puts a program on memory that its user lays out.
+     *
+     * @param poolOffsetBytes of the pool, to be left alone while it runs
+     * @param constantsOffsetBytes of the constants, to be left alone while it is open
+     * @param communicators null for a program that runs alone
+     */
+    public static TorchProgram bind(
+            TorchLayout layout,
+            TorchArena arena,
+            long poolOffsetBytes,
+            long constantsOffsetBytes,
+            @Nullable Communicators communicators) {
+        long[] used = {0};
+        Compiled.Allocator constants = sizeBytes -> {
+            Pointer pointer = arena.at(constantsOffsetBytes + used[0], sizeBytes);
+            used[0] += TorchMemory.aligned(sizeBytes);
+            return pointer;
+        };
+        Pointer pool = arena.at(poolOffsetBytes, layout.poolBytes());
+        return new TorchProgram(arena.memory(), layout, pool, constants, communicators);
     }
 
     /** Shapes of the inputs. */
@@ -167,6 +187,30 @@ public final class TorchProgram implements AutoCloseable {
             }
         }
         return results;
+    }
+
+    /**
+     * Runs once. Inputs are only read; outputs are written, each in its memory: that of the input whose memory the output takes over
+     * where the layout says so.
+     */
+    public synchronized void runInto(List<TorchTensor> inputs, List<TorchTensor> outputs) {
+        if (closed) {
+            throw new IllegalStateException("The program must be open.");
+        }
+        check(inputs);
+        for (int i = 0; i < inputs.size(); i++) {
+            move(bound.inputs().get(i), inputAddresses, i, inputs.get(i).block());
+        }
+        for (int i = 0; i < outputs.size(); i++) {
+            int donor = compiled.outputs().get(i).fromInput();
+            if (donor < 0) {
+                move(bound.outputs().get(i), outputAddresses, i, outputs.get(i).block());
+            } else if (outputs.get(i).address() != inputs.get(donor).address()) {
+                throw new IllegalArgumentException(
+                        "The output (" + i + ") must lie in the place of the input (" + donor + ").");
+            }
+        }
+        execute();
     }
 
     /** Runs once on copies of literals and copies the outputs back. */

@@ -1,5 +1,6 @@
 package dev.drover.plan.sim;
 
+import dev.drover.plan.memory.MemoryKind;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
@@ -7,11 +8,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Memory of one device over a step.
+ * Memory of one device over a step, as its worker lays it out ({@link dev.drover.plan.memory.WorkerLayout}).
  *
- * @param peakBytes the most at one time
- * @param peakBytesByKind its parts at that time
- * @param curve bytes after each change, in order of time
+ * @param peakBytes what the worker allocates
+ * @param peakBytesByKind its parts at the fullest task; they add up
+ * @param curve bytes in use after each change, in order of time
  */
 public record MemoryUse(
         int rank, long limitBytes, long peakBytes, Map<MemoryKind, Long> peakBytesByKind, List<Point> curve) {

@@ -1,9 +1,11 @@
 package dev.drover.plan.sim;
 
-import dev.drover.ir.graph.Instruction;
 import dev.drover.plan.cluster.Cluster;
+import dev.drover.plan.memory.DeviceMemory;
+import dev.drover.plan.memory.WorkerLayout;
 import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.plan.task.Feed;
+import dev.drover.plan.task.Lookahead;
 import dev.drover.plan.task.Program;
 import dev.drover.plan.task.Task;
 import dev.drover.plan.task.ValueRef;
@@ -21,8 +23,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Interprets an execution plan in simulated time. A worker takes its tasks in order: programs and combinations occupy its compute lane;
- * a send or receive goes to its lane once all before it in the list have ended, and the list goes on. A transfer runs when it is the
- * next of both lanes. The devices of a mesh run a program in step. Worker r is device r of the cluster.
+ * a send goes to its lane once all before it in the list have ended, a receive a few receives earlier (see {@link Lookahead}), and the
+ * list goes on. A transfer runs when it is the next of both lanes. The devices of a mesh run a program in step. Worker r is device r of the cluster.
  *
  * <pre>
  * rank 0   compute  [F0][F1]          [B0][F2]
@@ -38,8 +40,6 @@ public final class Simulator {
     private final Network network;
     private final List<Span> spans = new ArrayList<>();
     private final Map<String, ProgramCost.ProgramTime> timeByProgramAndMesh = new HashMap<>();
-    private final Map<Integer, Liveness> livenessByProgram = new HashMap<>();
-    private final Map<Integer, Map<ValueRef, Long>> bytesByProgram = new HashMap<>();
     private double now;
 
     /** A value of one micro-batch, or of the step (-1). */
@@ -49,7 +49,7 @@ public final class Simulator {
         }
     }
 
-    private Simulator(ExecutionPlan plan, Cluster cluster, ProgramCost cost) {
+    private Simulator(ExecutionPlan plan, Cluster cluster, ProgramCost cost, DeviceMemory memory) {
         if (plan.workers().size() > cluster.devices()) {
             throw new IllegalArgumentException(
                     "The workers (" + plan.workers().size() + ") of a plan must be at most the " + cluster.devices()
@@ -59,13 +59,21 @@ public final class Simulator {
         this.cost = cost;
         this.network = new Network(cluster);
         for (WorkerPlan worker : plan.workers()) {
-            workers.add(new Worker(worker, cluster.deviceType(worker.rank()).memoryBytes()));
+            workers.add(new Worker(
+                    worker,
+                    WorkerLayout.of(plan, worker, memory),
+                    cluster.deviceType(worker.rank()).memoryBytes()));
         }
     }
 
-    /** One step. */
+    /** One step on devices whose backend is not known. */
     public static SimulatedStep simulate(ExecutionPlan plan, Cluster cluster, ProgramCost cost) {
-        return new Simulator(plan, cluster, cost).run();
+        return simulate(plan, cluster, cost, DeviceMemory.ESTIMATE);
+    }
+
+    /** One step. */
+    public static SimulatedStep simulate(ExecutionPlan plan, Cluster cluster, ProgramCost cost, DeviceMemory memory) {
+        return new Simulator(plan, cluster, cost, memory).run();
     }
 
     private SimulatedStep run() {
@@ -103,7 +111,7 @@ public final class Simulator {
                                 + " must be able to run; the plan deadlocks.");
             }
             devices.add(worker.time(now));
-            memory.add(worker.memory.use());
+            memory.add(worker.memoryUse());
             stages.add(worker.plan.stage());
         }
         spans.sort(
@@ -147,8 +155,11 @@ public final class Simulator {
         spans.add(
                 new Span(receiver.plan.rank(), Span.Lane.RECEIVE, label, send.microBatch(), transfer.startNanos, now));
         Buffer buffer = Buffer.of(send.value(), send.microBatch());
-        sender.sent(buffer);
-        receiver.available.add(buffer);
+        sender.sendsUnderWay--;
+        receiver.arrived.add(buffer);
+        if (receiver.taken.contains(buffer)) {
+            receiver.available.add(buffer);
+        }
         receiver.lastArrivalStart = transfer.startNanos;
         receiver.lastArrival = now;
     }
@@ -159,32 +170,23 @@ public final class Simulator {
                 k -> cost.time(plan.programs().get(run.program()), worker.meshRanks()));
     }
 
-    private long outputBytes(Task.Run run, ValueRef value) {
-        return bytesByProgram
-                .computeIfAbsent(run.program(), p -> {
-                    Program program = plan.programs().get(p);
-                    Map<ValueRef, Long> bytes = new HashMap<>();
-                    List<Instruction> results = program.computation().root().operands();
-                    for (int i = 0; i < results.size(); i++) {
-                        bytes.put(
-                                program.outputs().get(i), results.get(i).shape().sizeBytes());
-                    }
-                    return bytes;
-                })
-                .getOrDefault(value, 0L);
-    }
-
     private final class Worker {
         private final WorkerPlan plan;
-        private final ValueKinds kinds;
-        private final MemoryCurve memory;
+        private final WorkerLayout layout;
+        private final long limitBytes;
+        private final long[] liveBytesByTask;
+        private final List<MemoryUse.Point> curve = new ArrayList<>();
         private final Set<Buffer> available = new HashSet<>();
-        private final Map<Buffer, Long> bytesByBuffer = new HashMap<>();
         private final Map<ValueRef, Feed> feedByValue = new HashMap<>();
-        private final Map<Buffer, Integer> pendingSends = new HashMap<>();
-        private final Set<Buffer> freeWhenSent = new HashSet<>();
+        /** Received values, and those of them that the compute lane has come to; both together are available. */
+        private final Set<Buffer> arrived = new HashSet<>();
+
+        private final Set<Buffer> taken = new HashSet<>();
         private final Deque<Task.Send> sends = new ArrayDeque<>();
         private final Deque<Task.Receive> receives = new ArrayDeque<>();
+        private int sendsUnderWay;
+        private int posted;
+        private int postedAhead;
         private boolean sending;
         private boolean receiving;
         private int next;
@@ -197,27 +199,35 @@ public final class Simulator {
         private double collectiveNanos;
         private double pointToPointNanos;
 
-        Worker(WorkerPlan plan, long memoryBytes) {
+        Worker(WorkerPlan plan, WorkerLayout layout, long limitBytes) {
             this.plan = plan;
-            this.kinds = new ValueKinds(Simulator.this.plan, plan);
-            this.memory = new MemoryCurve(plan.rank(), memoryBytes);
+            this.layout = layout;
+            this.limitBytes = limitBytes;
+            this.liveBytesByTask = layout.liveBytesByTask();
             for (Feed feed : plan.feeds()) {
                 feedByValue.put(feed.value(), feed);
-                if (!feed.value().perMicroBatch()) {
-                    hold(Buffer.of(feed.value(), -1), feed.slice().local().sizeBytes());
+            }
+            post();
+        }
+
+        MemoryUse memoryUse() {
+            return new MemoryUse(plan.rank(), limitBytes, layout.totalBytes(), layout.bytesByKind(), curve);
+        }
+
+        private void post() {
+            while (postedAhead < Lookahead.RECEIVES && posted < plan.tasks().size()) {
+                if (plan.tasks().get(posted++) instanceof Task.Receive receive) {
+                    receives.add(receive);
+                    postedAhead++;
                 }
             }
         }
 
-        private void hold(Buffer buffer, long bytes) {
-            bytesByBuffer.put(buffer, bytes);
-            memory.change(now, kinds.of(buffer.value()), bytes);
-        }
-
-        private void drop(Buffer buffer) {
-            Long bytes = bytesByBuffer.remove(buffer);
-            if (bytes != null) {
-                memory.change(now, kinds.of(buffer.value()), -bytes);
+        /** Memory in use from the task on that begins now. */
+        private void noteMemory() {
+            long bytes = liveBytesByTask[next];
+            if (curve.isEmpty() || curve.get(curve.size() - 1).bytes() != bytes) {
+                curve.add(new MemoryUse.Point(now, bytes));
             }
         }
 
@@ -225,25 +235,6 @@ public final class Simulator {
             return available.contains(buffer)
                     || feedByValue.containsKey(buffer.value())
                     || buffer.value().equals(ValueRef.MICRO_BATCH_INDEX);
-        }
-
-        /** Input data comes into memory when it is first used. */
-        private void touch(Buffer buffer) {
-            Feed feed = feedByValue.get(buffer.value());
-            if (feed != null && feed.microBatchCut() != null && !bytesByBuffer.containsKey(buffer)) {
-                hold(
-                        buffer,
-                        feed.slice().local().sizeBytes() / feed.microBatchCut().parts());
-            }
-        }
-
-        private void sent(Buffer buffer) {
-            if (pendingSends.merge(buffer, -1, Integer::sum) == 0) {
-                pendingSends.remove(buffer);
-                if (freeWhenSent.remove(buffer)) {
-                    drop(buffer);
-                }
-            }
         }
 
         /** Does what can be done now; returns whether that was anything. */
@@ -272,24 +263,21 @@ public final class Simulator {
                 return startRun(run);
             }
             if (task instanceof Task.Send send) {
-                sends.add(send);
-                pendingSends.merge(Buffer.of(send.value(), send.microBatch()), 1, Integer::sum);
-                touch(Buffer.of(send.value(), send.microBatch()));
-            } else if (task instanceof Task.Receive receive) {
-                receives.add(receive);
-                hold(
-                        Buffer.of(receive.value(), receive.microBatch()),
-                        receive.shape().sizeBytes());
-            } else if (task instanceof Task.Free free) {
-                Buffer buffer = Buffer.of(free.value(), free.microBatch());
-                if (pendingSends.containsKey(buffer)) {
-                    freeWhenSent.add(buffer);
-                } else {
-                    drop(buffer);
+                if (sendsUnderWay == Lookahead.SENDS || !has(Buffer.of(send.value(), send.microBatch()))) {
+                    return false;
                 }
+                sends.add(send);
+                sendsUnderWay++;
+            } else if (task instanceof Task.Receive receive) {
+                Buffer buffer = Buffer.of(receive.value(), receive.microBatch());
+                taken.add(buffer);
+                if (arrived.contains(buffer)) {
+                    available.add(buffer);
+                }
+                postedAhead--;
+                post();
             } else if (task instanceof Task.Update update) {
-                drop(Buffer.of(update.state(), -1));
-                rename(Buffer.of(update.from(), -1), Buffer.of(update.state(), -1));
+                available.add(Buffer.of(update.state(), -1));
             } else if (task instanceof Task.Accumulate accumulate) {
                 return combine(
                         Buffer.of(accumulate.from(), accumulate.microBatch()),
@@ -305,17 +293,9 @@ public final class Simulator {
                         "stack " + stack.into().name(),
                         stack.microBatch());
             }
+            noteMemory();
             next++;
             return true;
-        }
-
-        private void rename(Buffer from, Buffer to) {
-            Long bytes = bytesByBuffer.remove(from);
-            if (bytes != null) {
-                memory.change(now, kinds.of(from.value()), -bytes);
-                hold(to, bytes);
-            }
-            available.add(to);
         }
 
         /** Adds a term to an accumulator, or with {@code wholeBytes} of 0 or more puts a piece in its place. */
@@ -323,22 +303,21 @@ public final class Simulator {
             if (!has(from)) {
                 return false;
             }
-            touch(from);
-            boolean first = !available.contains(into);
-            long bytes = bytesByBuffer.getOrDefault(from, 0L);
+            boolean first = available.add(into);
             if (first && wholeBytes < 0) {
-                rename(from, into);
+                noteMemory();
                 next++;
                 return true;
             }
-            if (first) {
-                hold(into, wholeBytes);
-                available.add(into);
-            }
+            long bytes = partBytes(from);
             long passBytes = wholeBytes < 0 ? 3 * bytes : 2 * bytes;
             double nanos = cost.memoryNanos(plan.rank(), passBytes);
-            begin(label, microBatch, nanos, 0, () -> drop(from));
+            begin(label, microBatch, nanos, 0, () -> {});
             return true;
+        }
+
+        private long partBytes(Buffer part) {
+            return layout.region(part.value(), part.microBatch()).sizeBytes();
         }
 
         private boolean isReady(Task.Run run) {
@@ -368,29 +347,20 @@ public final class Simulator {
             }
             ProgramCost.ProgramTime time = programTime(run, plan);
             Program program = Simulator.this.plan.programs().get(run.program());
-            Liveness liveness =
-                    livenessByProgram.computeIfAbsent(run.program(), p -> Liveness.of(program.computation()));
             for (Worker worker : mesh) {
                 worker.begin(
                         program.name(),
                         run.microBatch(),
                         (double) time.computeNanos(),
                         (double) time.collectiveNanos(),
-                        () -> worker.finish(run, program, liveness));
-                for (ValueRef input : program.inputs()) {
-                    worker.touch(Buffer.of(input, run.microBatch()));
-                }
-                worker.memory.change(now, MemoryKind.TEMPORARIES, liveness.peakBytes());
+                        () -> worker.finish(run, program));
             }
             return true;
         }
 
-        private void finish(Task.Run run, Program program, Liveness liveness) {
-            memory.change(now, MemoryKind.TEMPORARIES, -liveness.peakBytes());
+        private void finish(Task.Run run, Program program) {
             for (ValueRef output : program.outputs()) {
-                Buffer buffer = Buffer.of(output, run.microBatch());
-                available.add(buffer);
-                hold(buffer, outputBytes(run, output));
+                available.add(Buffer.of(output, run.microBatch()));
             }
         }
 
@@ -403,6 +373,7 @@ public final class Simulator {
             collectiveNanos += waitNanos;
             busyUntil = now + nanos + waitNanos;
             atEnd = end;
+            noteMemory();
             next++;
             if (busyUntil > now) {
                 spans.add(new Span(plan.rank(), Span.Lane.COMPUTE, label, microBatch, now, busyUntil));

@@ -1,5 +1,6 @@
 package dev.drover.plan.task;
 
+import dev.drover.ir.type.ArrayShape;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,4 +11,10 @@ import org.jspecify.annotations.Nullable;
  *     replaced by the micro-batch's number); null for values given once a step
  */
 public record Feed(
-        ValueRef value, int input, TensorSlice slice, boolean persistent, TensorSlice.@Nullable Cut microBatchCut) {}
+        ValueRef value, int input, TensorSlice slice, boolean persistent, TensorSlice.@Nullable Cut microBatchCut) {
+
+    /** Shape of the worker's value, of one micro-batch where it is cut along time. */
+    public ArrayShape shape() {
+        return microBatchCut == null ? slice.local() : slice.with(microBatchCut).local();
+    }
+}

@@ -19,6 +19,8 @@ import dev.drover.plan.ChainModel;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.cluster.DeviceType;
 import dev.drover.plan.cluster.Link;
+import dev.drover.plan.memory.Liveness;
+import dev.drover.plan.memory.MemoryKind;
 import dev.drover.plan.schedule.Schedule;
 import dev.drover.plan.schedule.ScheduleKind;
 import dev.drover.plan.schedule.ScheduleLength;
@@ -234,7 +236,7 @@ class SimulatorTest {
         Instruction b = builder.add(new Copy(), a);
         Instruction c = builder.add(new Copy(), b);
         Computation computation = builder.build(builder.add(new Tuple(1), c));
-        assertThat(Liveness.of(computation)).isEqualTo(new Liveness(2048, 1024));
+        assertThat(Liveness.of(computation)).isEqualTo(new Liveness(2048));
     }
 
     /** The stages of a chain, one layer each: forward work by counting, all else where its values are. */

@@ -5,6 +5,7 @@ import dev.drover.ir.graph.TrainingStep;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.lower.Fingerprint;
 import dev.drover.plan.lower.PlanCompiler;
+import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.plan.schedule.Schedules;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.ShardingDecisions;
@@ -44,6 +45,7 @@ public final class PlanSearch {
     private final TrainingStep step;
     private final String source;
     private final Cluster cluster;
+    private final DeviceMemory memory;
     private final SearchOptions options;
     private final SearchListener listener;
     private final Map<String, CutStep> cutByKey = new HashMap<>();
@@ -72,10 +74,16 @@ public final class PlanSearch {
     }
 
     private PlanSearch(
-            TrainingStep step, String source, Cluster cluster, SearchOptions options, SearchListener listener) {
+            TrainingStep step,
+            String source,
+            Cluster cluster,
+            DeviceMemory memory,
+            SearchOptions options,
+            SearchListener listener) {
         this.step = step;
         this.source = source;
         this.cluster = cluster;
+        this.memory = memory;
         this.options = options;
         this.listener = listener;
     }
@@ -85,11 +93,17 @@ public final class PlanSearch {
      *
      * @param flat the flat training step
      * @param source what the model was read from, for the plan's record
+     * @param memory what the devices need for values and programs
      * @throws UserError if no layout is possible or none fits the memory
      */
     public static Planned search(
-            TrainingStep flat, String source, Cluster cluster, SearchOptions options, SearchListener listener) {
-        return new PlanSearch(flat, source, cluster, options, listener).run();
+            TrainingStep flat,
+            String source,
+            Cluster cluster,
+            DeviceMemory memory,
+            SearchOptions options,
+            SearchListener listener) {
+        return new PlanSearch(flat, source, cluster, memory, options, listener).run();
     }
 
     private Planned run() {
@@ -228,7 +242,7 @@ public final class PlanSearch {
             Layout layout, CutStep cut, StageAssignment assignment, StepShardings.Found found, Resharder resharder) {
         ShardingDecisions decisions = found.decisions();
         ExecutionPlan execution = PlanCompiler.compile(cut, assignment, decisions, resharder, layout.schedule());
-        SimulatedStep simulated = Simulator.simulate(execution, cluster, new ProgramRoofline(cluster));
+        SimulatedStep simulated = Simulator.simulate(execution, cluster, new ProgramRoofline(cluster), memory);
         return new Judged(layout, cut, assignment, found, execution, simulated);
     }
 

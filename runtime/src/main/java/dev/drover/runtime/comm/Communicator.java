@@ -25,8 +25,12 @@ public interface Communicator {
         return ranks().size();
     }
 
-    /** Combines the buffers of all members element by element; in place. */
-    void allReduce(Buffer buffer, Reduction reduction);
+    /**
+     * Combines the buffers of all members element by element; in place.
+     *
+     * @param scratch of the same element type, as large as the backend says; its elements are lost
+     */
+    void allReduce(Buffer buffer, Reduction reduction, Buffer scratch);
 
     /**
      * Concatenates the inputs of all members in order.
@@ -41,8 +45,9 @@ public interface Communicator {
      *
      * @param input the sum of {@code counts} elements
      * @param output {@code counts[self]} elements
+     * @param scratch of the same element type, as large as the backend says; its elements are lost
      */
-    void reduceScatter(Buffer input, Buffer output, long[] counts, Reduction reduction);
+    void reduceScatter(Buffer input, Buffer output, long[] counts, Reduction reduction, Buffer scratch);
 
     /** Sends piece {@code i} of the input to member {@code i}; the output holds the pieces received, in the order of members. */
     void allToAll(Buffer input, Buffer output, long[] inputCounts, long[] outputCounts);

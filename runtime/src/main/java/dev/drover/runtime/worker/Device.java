@@ -3,38 +3,46 @@ package dev.drover.runtime.worker;
 import dev.drover.ir.ops.Reduction;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.task.Program;
-import dev.drover.runtime.comm.Communicators;
 import dev.drover.runtime.wire.HostTensor;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /** Memory and programs of one device: all that the interpreter of tasks needs to know of a tensor library. */
 public interface Device extends AutoCloseable {
 
-    /** A tensor whose elements are not set. */
-    DeviceTensor allocate(ArrayShape shape);
+    /** Bytes that an array takes. */
+    long sizeBytes(ArrayShape shape);
 
-    /** A copy on the device. */
-    DeviceTensor upload(HostTensor value);
+    /**
+     * Allocates memory, all of a worker's at once.
+     *
+     * @return the memory, which the device owns; its elements are not set
+     */
+    Arena allocate(long sizeBytes);
+
+    /** One piece of memory. */
+    interface Arena {
+        /** The tensor that lies there; several may lie at one place, at different times. */
+        DeviceTensor tensor(long offsetBytes, ArrayShape shape);
+    }
+
+    /** Copies to the device. */
+    void upload(HostTensor from, DeviceTensor into);
 
     /** A copy on the host. */
     HostTensor download(DeviceTensor tensor);
 
+    /** Copies between tensors of the same shape. */
+    void copy(DeviceTensor from, DeviceTensor into);
+
     /**
-     * Compiles a program.
+     * Compiles a program; it needs no memory before it is bound.
      *
-     * @param donations by number of output the number of the input whose memory it may take over; that input is closed by each run
+     * @param donations by number of output the number of the input whose memory it may take over
      * @param meshRanks global ranks of the program's devices; replica groups in the program count in this list
      * @param device this device's place in the list
-     * @param communicators null when there is one worker only
      */
-    DeviceProgram compile(
-            Program program,
-            Map<Integer, Integer> donations,
-            List<Integer> meshRanks,
-            int device,
-            @Nullable Communicators communicators);
+    DeviceProgram compile(Program program, Map<Integer, Integer> donations, List<Integer> meshRanks, int device);
 
     /** {@code into = into (reduction) from}, element by element. */
     void combine(DeviceTensor into, DeviceTensor from, Reduction reduction);
@@ -42,7 +50,7 @@ public interface Device extends AutoCloseable {
     /** Copies {@code part} to the units u of {@code whole}'s dim with {@code u / stride % parts == index}, in order. */
     void insert(DeviceTensor part, DeviceTensor whole, int dim, long stride, int parts, int index);
 
-    /** The most bytes of tensors and programs that were in use at once. */
+    /** The most bytes that were allocated at once, whatever for. */
     long peakBytes();
 
     @Override

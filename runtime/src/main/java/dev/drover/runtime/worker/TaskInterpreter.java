@@ -1,8 +1,12 @@
 package dev.drover.runtime.worker;
 
 import dev.drover.ir.UserError;
+import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
+import dev.drover.plan.memory.DeviceMemory;
+import dev.drover.plan.memory.ProgramFootprint;
+import dev.drover.plan.memory.WorkerLayout;
 import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.plan.task.Feed;
 import dev.drover.plan.task.Fetch;
@@ -17,9 +21,11 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -34,18 +40,22 @@ public final class TaskInterpreter implements Workload {
 
     private static final String INPUT = "input:";
     private static final String OUTPUT = "output:";
+    /** Facts with this prefix tell for a kind of memory how many bytes are for it. */
+    public static final String MEMORY = "memory:";
+
     private static final int ONCE = -1;
 
     private final Device device;
     private final ExecutionPlan plan;
     private final WorkerPlan worker;
     private final Lanes lanes;
-    private final Values values = new Values();
+    private final WorkerLayout layout;
+    private final Values values;
     private final Map<Integer, DeviceProgram> programByNumber = new TreeMap<>();
-    private final Map<Integer, Map<Integer, Integer>> donationsByProgram = new HashMap<>();
     private final Map<Integer, Feed> feedByInput = new TreeMap<>();
     private final Map<Integer, Queue<HostTensor>> dataByInput = new HashMap<>();
-    private final List<DeviceTensor> microBatchNumbers = new ArrayList<>();
+    private final Set<ValueRef> stateWithValue = new HashSet<>();
+    private final Set<ValueRef> startedSums = new HashSet<>();
     private volatile @Nullable Task current;
 
     /**
@@ -65,38 +75,95 @@ public final class TaskInterpreter implements Workload {
                 .filter(w -> w.rank() == rank)
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("The plan must have a part for rank (" + rank + ")."));
-        this.lanes =
-                new Lanes(device, worker.tasks(), communicators == null ? null : communicators.world(), "send lane");
+        this.layout = WorkerLayout.of(plan, worker, new Compiling());
+        Device.Arena arena = device.allocate(layout.totalBytes());
+        this.values = new Values(layout, arena);
+        this.lanes = new Lanes(
+                worker.tasks(),
+                receive -> values.place(receive.value(), receive.microBatch()),
+                communicators == null ? null : communicators.world());
         worker.feeds().forEach(feed -> feedByInput.put(feed.input(), feed));
-        for (int m = 0; m < plan.microBatches(); m++) {
-            ByteBuffer bytes = HostTensor.allocate(ArrayShape.scalar(DType.S32)).data();
-            bytes.putInt(0, m);
-            microBatchNumbers.add(device.upload(new HostTensor(ArrayShape.scalar(DType.S32), bytes)));
-        }
-        compile(communicators);
+        programByNumber.forEach((number, program) -> program.bind(
+                arena,
+                layout.pool(number).offsetBytes(),
+                layout.constants(number).offsetBytes(),
+                communicators));
+        declare();
         InitialState initial = InitialState.of(options, worker.feeds());
         for (Feed feed : worker.feeds()) {
             if (feed.persistent()) {
-                initial.make(feed).ifPresent(value -> values.put(feed.value(), ONCE, device.upload(value)));
+                initial.make(feed).ifPresent(value -> setState(feed, value));
             }
         }
     }
 
-    private void compile(@Nullable Communicators communicators) {
-        for (Task task : worker.tasks()) {
-            if (task instanceof Task.Run run && !programByNumber.containsKey(run.program())) {
-                Map<Integer, Integer> donations = Donations.of(run.program(), plan.programs(), worker.tasks());
-                donationsByProgram.put(run.program(), donations);
-                programByNumber.put(
-                        run.program(),
-                        device.compile(
-                                plan.programs().get(run.program()),
-                                donations,
-                                worker.meshRanks(),
-                                worker.device(),
-                                communicators));
+    /** Compiles each program when the layout asks what it needs. */
+    private final class Compiling implements DeviceMemory {
+        @Override
+        public long sizeBytes(ArrayShape shape) {
+            return device.sizeBytes(shape);
+        }
+
+        @Override
+        public ProgramFootprint footprint(Program program, Map<Integer, Integer> donations, WorkerPlan owner) {
+            DeviceProgram compiled = device.compile(program, donations, owner.meshRanks(), owner.device());
+            programByNumber.put(plan.programs().indexOf(program), compiled);
+            return compiled.footprint();
+        }
+    }
+
+    private void declare() {
+        for (int m = 0; m < plan.microBatches(); m++) {
+            ArrayShape scalar = ArrayShape.scalar(DType.S32);
+            ByteBuffer bytes = HostTensor.allocate(scalar).data();
+            bytes.putInt(0, m);
+            values.declare(ValueRef.MICRO_BATCH_INDEX, m, scalar);
+            device.upload(new HostTensor(scalar, bytes), values.place(ValueRef.MICRO_BATCH_INDEX, m));
+        }
+        for (Feed feed : worker.feeds()) {
+            if (feed.persistent()) {
+                values.declare(feed.value(), ONCE, feed.shape());
             }
         }
+        for (Task task : worker.tasks()) {
+            if (task instanceof Task.Run run) {
+                Program program = plan.programs().get(run.program());
+                for (ValueRef input : program.inputs()) {
+                    declareFed(input, run.microBatch());
+                }
+                List<Instruction> results = program.computation().root().operands();
+                for (int i = 0; i < results.size(); i++) {
+                    values.declare(
+                            program.outputs().get(i),
+                            run.microBatch(),
+                            results.get(i).array());
+                }
+            } else if (task instanceof Task.Receive receive) {
+                values.declare(receive.value(), receive.microBatch(), receive.shape());
+            } else if (task instanceof Task.Accumulate accumulate) {
+                declareFed(accumulate.from(), accumulate.microBatch());
+                DeviceTensor from = values.place(accumulate.from(), accumulate.microBatch());
+                values.declare(accumulate.into(), ONCE, from.shape());
+            } else if (task instanceof Task.Stack stack) {
+                declareFed(stack.from(), stack.microBatch());
+                values.declare(stack.into(), ONCE, stack.wholeShape());
+            } else if (task instanceof Task.Send send) {
+                declareFed(send.value(), send.microBatch());
+            }
+        }
+    }
+
+    private void declareFed(ValueRef value, int microBatch) {
+        for (Feed feed : worker.feeds()) {
+            if (feed.value().equals(value)) {
+                values.declare(value, microBatch, feed.shape());
+            }
+        }
+    }
+
+    private void setState(Feed feed, HostTensor value) {
+        device.upload(value, values.place(feed.value(), ONCE));
+        stateWithValue.add(feed.value());
     }
 
     // --- values from and to the coordinator -------------------------------------------------------
@@ -109,7 +176,7 @@ public final class TaskInterpreter implements Workload {
             throw new IllegalArgumentException("The input (" + input + ") must be one of rank " + worker.rank() + ".");
         }
         if (feed.persistent()) {
-            values.put(feed.value(), ONCE, device.upload(value));
+            setState(feed, value);
         } else {
             dataByInput.computeIfAbsent(input, i -> new ArrayDeque<>()).add(value);
         }
@@ -120,13 +187,13 @@ public final class TaskInterpreter implements Workload {
         if (name.startsWith(INPUT)) {
             @Nullable Feed feed = feedByInput.get(number(name, INPUT));
             if (feed != null && feed.persistent()) {
-                return device.download(values.get(feed.value(), ONCE).tensor());
+                return device.download(values.get(feed.value(), ONCE));
             }
         } else {
             int output = number(name, OUTPUT);
             for (Fetch fetch : worker.fetches()) {
                 if (fetch.output() == output) {
-                    return device.download(values.get(fetch.value(), ONCE).tensor());
+                    return device.download(values.get(fetch.value(), ONCE));
                 }
             }
         }
@@ -143,7 +210,7 @@ public final class TaskInterpreter implements Workload {
     private void feedData(long step) {
         for (Feed feed : feedByInput.values()) {
             if (feed.persistent()) {
-                if (!values.contains(feed.value(), ONCE)) {
+                if (!stateWithValue.contains(feed.value())) {
                     throw new UserError(
                             "The input (" + feed.input() + ") of rank (" + worker.rank() + ") must have a value.");
                 }
@@ -159,17 +226,25 @@ public final class TaskInterpreter implements Workload {
         }
     }
 
+    /** A value that no task uses has no place. */
     private void feed(ValueRef value, HostTensor given) {
         if (!value.perMicroBatch()) {
-            values.put(value, ONCE, device.upload(given));
+            if (values.isDeclared(value, ONCE)) {
+                values.writtenAtFirstUse(value, ONCE, tensor -> device.upload(given, tensor));
+            }
             return;
         }
         long[] dims = given.shape().dims();
         ArrayShape part = given.shape().withDims(Arrays.copyOfRange(dims, 1, dims.length));
         int partBytes = Math.toIntExact(part.sizeBytes());
         for (int m = 0; m < plan.microBatches(); m++) {
-            ByteBuffer bytes = given.data().position(m * partBytes).limit((m + 1) * partBytes);
-            values.put(value, m, device.upload(new HostTensor(part, bytes.slice())));
+            if (values.isDeclared(value, m)) {
+                ByteBuffer bytes = given.data()
+                        .position(m * partBytes)
+                        .limit((m + 1) * partBytes)
+                        .slice();
+                values.writtenAtFirstUse(value, m, tensor -> device.upload(new HostTensor(part, bytes), tensor));
+            }
         }
     }
 
@@ -178,26 +253,17 @@ public final class TaskInterpreter implements Workload {
     @Override
     public StepReport run(long step) {
         long startNanos = System.nanoTime();
-        for (Fetch fetch : worker.fetches()) {
-            if (!isState(fetch.value())) {
-                values.free(fetch.value(), ONCE);
-            }
-        }
+        startedSums.clear();
         feedData(step);
         lanes.begin();
         for (Task task : worker.tasks()) {
             current = task;
             perform(task);
         }
-        lanes.end();
+        lanes.awaitSends();
         current = null;
         Map<String, Double> scalars = scalars();
         return new StepReport(step, System.nanoTime() - startNanos, device.peakBytes(), scalars);
-    }
-
-    private boolean isState(ValueRef value) {
-        return worker.feeds().stream()
-                .anyMatch(feed -> feed.persistent() && feed.value().equals(value));
     }
 
     private void perform(Task task) {
@@ -206,15 +272,16 @@ public final class TaskInterpreter implements Workload {
         } else if (task instanceof Task.Send send) {
             lanes.send(send, values.get(send.value(), send.microBatch()));
         } else if (task instanceof Task.Receive receive) {
-            values.put(receive.value(), receive.microBatch(), lanes.receive());
+            values.arrives(receive.value(), receive.microBatch(), lanes.receive());
         } else if (task instanceof Task.Accumulate accumulate) {
             accumulate(accumulate);
         } else if (task instanceof Task.Stack stack) {
             stack(stack);
         } else if (task instanceof Task.Free free) {
-            values.free(free.value(), free.microBatch());
+            // The layout knows when its place is used again; what arrives must have arrived before.
+            values.get(free.value(), free.microBatch());
         } else if (task instanceof Task.Update update) {
-            values.put(update.state(), ONCE, values.take(update.from(), ONCE));
+            update(update);
         } else {
             throw new IllegalStateException("The task (" + task + ") must be known.");
         }
@@ -224,18 +291,29 @@ public final class TaskInterpreter implements Workload {
         Program program = plan.programs().get(run.program());
         List<DeviceTensor> inputs = new ArrayList<>(program.inputs().size());
         for (ValueRef input : program.inputs()) {
-            inputs.add(
-                    input.equals(ValueRef.MICRO_BATCH_INDEX)
-                            ? microBatchNumbers.get(run.microBatch())
-                            : values.get(input, run.microBatch()).tensor());
+            inputs.add(values.get(input, run.microBatch()));
         }
-        List<DeviceTensor> outputs = compiled(run.program()).run(inputs);
-        for (int donated : donations(run.program()).values()) {
-            values.free(program.inputs().get(donated), run.microBatch());
+        List<DeviceTensor> outputs = new ArrayList<>(program.outputs().size());
+        for (ValueRef output : program.outputs()) {
+            outputs.add(values.place(output, run.microBatch()));
         }
-        for (int i = 0; i < outputs.size(); i++) {
-            values.put(program.outputs().get(i), run.microBatch(), outputs.get(i));
+        compiled(run.program()).run(inputs, outputs);
+    }
+
+    /** A new state that was not written in the place of the old one is copied there. */
+    private void update(Task.Update update) {
+        if (layout.region(update.from(), ONCE).offsetBytes()
+                != layout.region(update.state(), ONCE).offsetBytes()) {
+            if (isSent(update.state())) {
+                lanes.awaitSends();
+            }
+            device.copy(values.get(update.from(), ONCE), values.place(update.state(), ONCE));
         }
+    }
+
+    private boolean isSent(ValueRef value) {
+        return worker.tasks().stream()
+                .anyMatch(task -> task instanceof Task.Send send && send.value().equals(value));
     }
 
     private DeviceProgram compiled(int program) {
@@ -246,40 +324,26 @@ public final class TaskInterpreter implements Workload {
         return compiled;
     }
 
-    private Map<Integer, Integer> donations(int program) {
-        return donationsByProgram.getOrDefault(program, Map.of());
-    }
-
+    /** The first term becomes the sum, in its place unless it may still be read. */
     private void accumulate(Task.Accumulate task) {
-        Values.Held from = values.take(task.from(), task.microBatch());
-        if (!values.contains(task.into(), ONCE)) {
-            // The sum is written to from now on, so it must not be a buffer that is still being sent.
-            values.put(task.into(), ONCE, from.isShared() ? copy(from) : from);
-            return;
+        DeviceTensor from = values.get(task.from(), task.microBatch());
+        DeviceTensor into = values.place(task.into(), ONCE);
+        if (!startedSums.add(task.into())) {
+            device.combine(into, from, task.reduction());
+        } else if (layout.region(task.from(), task.microBatch()).offsetBytes()
+                != layout.region(task.into(), ONCE).offsetBytes()) {
+            device.copy(from, into);
         }
-        device.combine(values.get(task.into(), ONCE).tensor(), from.tensor(), task.reduction());
-        from.release();
-    }
-
-    private Values.Held copy(Values.Held from) {
-        DeviceTensor copy = device.upload(device.download(from.tensor()));
-        from.release();
-        return new Values.Held(copy, null);
     }
 
     private void stack(Task.Stack task) {
-        Values.Held from = values.take(task.from(), task.microBatch());
-        if (!values.contains(task.into(), ONCE)) {
-            values.put(task.into(), ONCE, device.allocate(task.wholeShape()));
-        }
         device.insert(
-                from.tensor(),
-                values.get(task.into(), ONCE).tensor(),
+                values.get(task.from(), task.microBatch()),
+                values.place(task.into(), ONCE),
                 task.dim(),
                 task.stride(),
                 task.parts(),
                 task.microBatch());
-        from.release();
     }
 
     /** Fetched numbers, such as the loss. */
@@ -288,9 +352,8 @@ public final class TaskInterpreter implements Workload {
         for (Fetch fetch : worker.fetches()) {
             ArrayShape shape = fetch.slice().whole();
             if (shape.rank() == 0 && (shape.dtype() == DType.F32 || shape.dtype() == DType.F64)) {
-                ByteBuffer bytes = device.download(
-                                values.get(fetch.value(), ONCE).tensor())
-                        .data();
+                ByteBuffer bytes =
+                        device.download(values.get(fetch.value(), ONCE)).data();
                 scalars.put(
                         OUTPUT + fetch.output(), shape.dtype() == DType.F32 ? bytes.getFloat(0) : bytes.getDouble(0));
             }
@@ -300,7 +363,10 @@ public final class TaskInterpreter implements Workload {
 
     @Override
     public Map<String, String> facts() {
-        return Map.of("peakBytes", Long.toString(device.peakBytes()));
+        Map<String, String> facts = new TreeMap<>();
+        facts.put("peakBytes", Long.toString(device.peakBytes()));
+        layout.bytesByKind().forEach((kind, bytes) -> facts.put(MEMORY + kind.name(), Long.toString(bytes)));
+        return facts;
     }
 
     @Override
@@ -321,8 +387,6 @@ public final class TaskInterpreter implements Workload {
         values.close();
         programByNumber.values().forEach(DeviceProgram::close);
         programByNumber.clear();
-        microBatchNumbers.forEach(DeviceTensor::close);
-        microBatchNumbers.clear();
         device.close();
     }
 }

@@ -1,15 +1,21 @@
 package dev.drover.runtime.worker;
 
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.plan.memory.WorkerLayout;
 import dev.drover.plan.task.ValueRef;
 import dev.drover.runtime.comm.Transfer;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The buffers of a worker by value and micro-batch, with the transfers that still need them. Owned by the compute lane. */
+/**
+ * The values of a worker by name and micro-batch, each at the place that the layout gives it, with the transfers by which they arrive.
+ * Owned by the compute lane.
+ */
 final class Values implements AutoCloseable {
 
-    /** One buffer: a value, and for values of micro-batches its number, else -1. */
+    /** One value, and for values of micro-batches its number, else -1. */
     private record Key(ValueRef value, int microBatch) {
         static Key of(ValueRef value, int microBatch) {
             return new Key(value, value.perMicroBatch() ? microBatch : -1);
@@ -21,90 +27,71 @@ final class Values implements AutoCloseable {
         }
     }
 
-    /** A tensor, its arrival, and the sends that read it. Closed when the worker has freed it and the last send is done. */
-    static final class Held {
-        private final DeviceTensor tensor;
-        private @Nullable Transfer arrival;
-        private int users = 1;
+    private final WorkerLayout layout;
+    private final Device.Arena arena;
+    private final Map<Key, DeviceTensor> tensorByKey = new HashMap<>();
+    private final Map<Key, Transfer> arrivalByKey = new HashMap<>();
+    /** Input data that comes into memory when it is first used. */
+    private final Map<Key, Consumer<DeviceTensor>> writerByKey = new HashMap<>();
 
-        Held(DeviceTensor tensor, @Nullable Transfer arrival) {
-            this.tensor = tensor;
-            this.arrival = arrival;
+    Values(WorkerLayout layout, Device.Arena arena) {
+        this.layout = layout;
+        this.arena = arena;
+    }
+
+    /** Says that a value exists, before it is used. Later calls are without effect. */
+    void declare(ValueRef value, int microBatch, ArrayShape shape) {
+        tensorByKey.computeIfAbsent(
+                Key.of(value, microBatch),
+                key -> arena.tensor(layout.region(value, microBatch).offsetBytes(), shape));
+    }
+
+    boolean isDeclared(ValueRef value, int microBatch) {
+        return tensorByKey.containsKey(Key.of(value, microBatch));
+    }
+
+    /** Where a value lies, whatever is there now. */
+    DeviceTensor place(ValueRef value, int microBatch) {
+        DeviceTensor tensor = tensorByKey.get(Key.of(value, microBatch));
+        if (tensor == null) {
+            throw new IllegalStateException("The value (" + Key.of(value, microBatch) + ") must be declared.");
         }
+        return tensor;
+    }
 
-        /** The tensor with its elements; waits for them to arrive. */
-        DeviceTensor tensor() {
-            Transfer awaited = arrival;
-            if (awaited != null) {
-                awaited.await();
-                arrival = null;
-            }
-            return tensor;
+    /** A value with its elements; waits for them to arrive. */
+    DeviceTensor get(ValueRef value, int microBatch) {
+        DeviceTensor tensor = place(value, microBatch);
+        if (!arrivalByKey.isEmpty() || !writerByKey.isEmpty()) {
+            settle(Key.of(value, microBatch), tensor);
         }
+        return tensor;
+    }
 
-        synchronized void retain() {
-            users++;
+    private void settle(Key key, DeviceTensor tensor) {
+        @Nullable Transfer arrival = arrivalByKey.remove(key);
+        if (arrival != null) {
+            arrival.await();
         }
-
-        synchronized boolean isShared() {
-            return users > 1;
-        }
-
-        void release() {
-            synchronized (this) {
-                if (--users > 0) {
-                    return;
-                }
-            }
-            tensor.close();
+        @Nullable Consumer<DeviceTensor> writer = writerByKey.remove(key);
+        if (writer != null) {
+            writer.accept(tensor);
         }
     }
 
-    private final Map<Key, Held> heldByKey = new HashMap<>();
-
-    boolean contains(ValueRef value, int microBatch) {
-        return heldByKey.containsKey(Key.of(value, microBatch));
+    void arrives(ValueRef value, int microBatch, Transfer arrival) {
+        arrivalByKey.put(Key.of(value, microBatch), arrival);
     }
 
-    Held get(ValueRef value, int microBatch) {
-        return present(heldByKey.get(Key.of(value, microBatch)), value, microBatch);
-    }
-
-    /** Takes a value out without freeing it. */
-    Held take(ValueRef value, int microBatch) {
-        return present(heldByKey.remove(Key.of(value, microBatch)), value, microBatch);
-    }
-
-    private static Held present(@Nullable Held held, ValueRef value, int microBatch) {
-        if (held == null) {
-            throw new IllegalStateException("The value (" + Key.of(value, microBatch) + ") must be there.");
-        }
-        return held;
-    }
-
-    /** Adds a value, freeing what was there. */
-    void put(ValueRef value, int microBatch, Held held) {
-        @Nullable Held old = heldByKey.put(Key.of(value, microBatch), held);
-        if (old != null) {
-            old.release();
-        }
-    }
-
-    void put(ValueRef value, int microBatch, DeviceTensor tensor) {
-        put(value, microBatch, new Held(tensor, null));
-    }
-
-    /** Frees a value if it is there. */
-    void free(ValueRef value, int microBatch) {
-        @Nullable Held held = heldByKey.remove(Key.of(value, microBatch));
-        if (held != null) {
-            held.release();
-        }
+    void writtenAtFirstUse(ValueRef value, int microBatch, Consumer<DeviceTensor> writer) {
+        writerByKey.put(Key.of(value, microBatch), writer);
     }
 
     @Override
     public void close() {
-        heldByKey.values().forEach(Held::release);
-        heldByKey.clear();
+        tensorByKey.values().forEach(DeviceTensor::close);
+        tensorByKey.clear();
+        arrivalByKey.clear();
+        writerByKey.clear();
     }
 }

@@ -16,8 +16,6 @@ import org.bytedeco.pytorch.ReduceOp;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.TensorVector;
 import org.bytedeco.pytorch.Work;
-import org.bytedeco.pytorch.global.torch;
-import org.bytedeco.pytorch.global.torch.ScalarType;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,11 +33,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class GlooCommunicator implements Communicator, AutoCloseable {
 
-    /** Up to here one exchange of everything is faster than two of parts. */
-    private static final long SMALL_BYTES = 32 << 10;
-    /** From here on Gloo's ring, which needs no scratch memory, is faster than ours. */
-    private static final long LARGE_BYTES = 16 << 20;
-
     /** Tags of users are below; those of our collectives count upwards from here, so that calls never mix. */
     private static final int FIRST_OWN_TAG = 1 << 30;
 
@@ -49,7 +42,6 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
     private final @Nullable ProcessGroupGloo group;
 
     private int calls;
-    private @Nullable Tensor scratch;
 
     GlooCommunicator(List<Integer> ranks, int self, @Nullable ProcessGroupGloo group) {
         this.ranks = List.copyOf(ranks);
@@ -70,32 +62,25 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
     // --- collectives ------------------------------------------------------------------------------
 
     @Override
-    public void allReduce(Buffer buffer, Reduction reduction) {
+    public void allReduce(Buffer buffer, Reduction reduction, Buffer scratch) {
         if (size() == 1) {
             return;
         }
+        checkScratch(scratch, CollectiveScratch.allReduce(buffer.elements(), buffer.dtype(), reduction, size()));
         Tensor tensor = flat(buffer);
+        Tensor free = flat(scratch);
         try (PointerScope scope = new PointerScope()) {
-            long bytes = tensor.nbytes();
-            if (bytes <= SMALL_BYTES || buffer.elements() < size()) {
-                reduceWhole(tensor, buffer.dtype(), reduction);
-            } else if (bytes >= LARGE_BYTES && ringSums(tensor, buffer.dtype(), reduction)) {
-                waitFor(group().allreduce(new TensorVector(tensor), sumOptions()));
-            } else {
-                long[] counts = Communicator.evenCounts(buffer.elements(), size());
-                Tensor own = piece(tensor, counts, self);
-                reducePieces(tensor, own, counts, buffer.dtype(), reduction);
-                gather(own, tensor, counts);
+            switch (CollectiveScratch.way(buffer.elements(), buffer.dtype(), reduction, size())) {
+                case WHOLE -> reduceWhole(tensor, free, buffer.dtype(), reduction);
+                case RING -> waitFor(group().allreduce(new TensorVector(tensor), sumOptions()));
+                case PIECES -> {
+                    long[] counts = Communicator.evenCounts(buffer.elements(), size());
+                    Tensor own = piece(tensor, counts, self);
+                    reducePieces(tensor, own, free, counts, buffer.dtype(), reduction);
+                    gather(own, tensor, counts);
+                }
             }
         }
-    }
-
-    /** Whether Gloo's ring gives what we promise. */
-    private static boolean ringSums(Tensor tensor, DType dtype, Reduction reduction) {
-        ScalarType carrier = tensor.scalar_type();
-        return reduction == Reduction.SUM
-                && (dtype == DType.F32 || dtype == DType.F64 || dtype == DType.S32 || dtype == DType.S64)
-                && carrier != ScalarType.Bool;
     }
 
     private static AllreduceOptions sumOptions() {
@@ -104,11 +89,11 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
         return options;
     }
 
-    private void reduceWhole(Tensor tensor, DType dtype, Reduction reduction) {
+    private void reduceWhole(Tensor tensor, Tensor scratch, DType dtype, Reduction reduction) {
         long elements = tensor.numel();
         long[] counts = new long[size()];
         Arrays.fill(counts, elements);
-        Tensor all = scratch(tensor.scalar_type(), elements * size(), tensor.element_size());
+        Tensor all = scratch.narrow(0, 0, elements * size());
         gather(tensor, all, counts);
         List<Tensor> parts = new ArrayList<>();
         for (int member = 0; member < size(); member++) {
@@ -144,25 +129,28 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
     }
 
     @Override
-    public void reduceScatter(Buffer input, Buffer output, long[] counts, Reduction reduction) {
+    public void reduceScatter(Buffer input, Buffer output, long[] counts, Reduction reduction, Buffer scratch) {
         check("input", input, sum(counts));
         check("output", output, counts[self]);
+        checkScratch(scratch, CollectiveScratch.reduceScatter(counts[self], size()));
         Tensor from = flat(input);
         Tensor to = flat(output);
+        Tensor free = flat(scratch);
         try (PointerScope scope = new PointerScope()) {
-            reducePieces(from, to, counts, input.dtype(), reduction);
+            reducePieces(from, to, free, counts, input.dtype(), reduction);
         }
     }
 
     /** The output may be its own place in the input. */
-    private void reducePieces(Tensor input, Tensor output, long[] counts, DType dtype, Reduction reduction) {
+    private void reducePieces(
+            Tensor input, Tensor output, Tensor scratch, long[] counts, DType dtype, Reduction reduction) {
         int tag = nextTag();
         long own = counts[self];
-        Tensor received = scratch(input.scalar_type(), own * size(), input.element_size());
         List<Work> works = new ArrayList<>();
         List<Tensor> parts = new ArrayList<>();
         for (int member = 0; member < size(); member++) {
-            parts.add(member == self ? piece(input, counts, self) : received.narrow(0, member * own, own));
+            long place = (member < self ? member : member - 1) * own;
+            parts.add(member == self ? piece(input, counts, self) : scratch.narrow(0, place, own));
         }
         for (int distance = 1; distance < size(); distance++) {
             int from = (self - distance + size()) % size();
@@ -325,24 +313,6 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
         return flat.narrow(0, start, counts[member]);
     }
 
-    /** Memory for parts, kept from call to call: fresh memory costs more than the sums. */
-    private Tensor scratch(ScalarType type, long elements, long elementBytes) {
-        long bytes = elements * elementBytes;
-        Tensor held = scratch;
-        if (held == null || held.numel() < bytes) {
-            if (held != null) {
-                held.close();
-            }
-            held = torch.empty(
-                            new long[] {Math.max(bytes, 64)},
-                            new org.bytedeco.pytorch.TensorOptions(ScalarType.Byte),
-                            new org.bytedeco.pytorch.MemoryFormatOptional())
-                    .retainReference();
-            scratch = held;
-        }
-        return held.narrow(0, 0, bytes).view(type);
-    }
-
     private int nextTag() {
         calls = (calls + 1) & 0xffff;
         return FIRST_OWN_TAG + calls;
@@ -362,16 +332,19 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
         }
     }
 
+    private static void checkScratch(Buffer scratch, long elements) {
+        if (scratch.elements() < elements) {
+            throw new IllegalArgumentException("The elements (" + scratch.elements()
+                    + ") of the scratch memory must be at least " + elements + ".");
+        }
+    }
+
     private static long sum(long[] counts) {
         return Arrays.stream(counts).sum();
     }
 
     @Override
     public void close() {
-        if (scratch != null) {
-            scratch.releaseReference();
-            scratch = null;
-        }
         if (group != null) {
             group.close();
         }

@@ -2,6 +2,8 @@ package dev.drover.backend.torch.emit;
 
 import dev.drover.backend.torch.Carriers;
 import dev.drover.backend.torch.Natives;
+import dev.drover.runtime.comm.Communicator;
+import dev.drover.runtime.comm.Communicators;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -23,13 +25,16 @@ public final class Binder implements AutoCloseable {
     private final Map<View, Tensor> tensorByView = new HashMap<>();
     private final List<Pointer> owned = new ArrayList<>();
 
+    private final @Nullable Communicators communicators;
     private @Nullable Team team;
 
-    Binder() {}
+    Binder(@Nullable Communicators communicators) {
+        this.communicators = communicators;
+    }
 
     /** A binder for things that live no longer than the caller's scope. */
     public static Binder temporary() {
-        return new Binder();
+        return new Binder(null);
     }
 
     /** Sets where the memory of a root buffer lies. */
@@ -87,6 +92,16 @@ public final class Binder implements AutoCloseable {
     public <T extends Pointer> T own(T pointer) {
         owned.add(pointer);
         return pointer;
+    }
+
+    /** The communicator of some global ranks, of which this worker is one. */
+    public Communicator group(List<Integer> ranks) {
+        Communicators all = communicators;
+        if (all == null) {
+            throw new IllegalStateException(
+                    "The communicators of a program with collectives over ranks " + ranks + " must be given.");
+        }
+        return all.group(ranks);
     }
 
     /** The threads for loops in Java, as many as libtorch uses. */

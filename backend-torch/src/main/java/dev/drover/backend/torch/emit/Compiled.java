@@ -2,12 +2,14 @@ package dev.drover.backend.torch.emit;
 
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.type.ArrayShape;
+import dev.drover.runtime.comm.Communicators;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.StorageImpl;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A program whose memory is planned.
@@ -135,9 +137,21 @@ public record Compiled(
         return count;
     }
 
-    /** Puts the program on memory and runs what depends on constants alone. */
-    public Bound bind(Pointer pool, Allocator allocator, Writer writer) {
-        Binder binder = new Binder();
+    /** What {@link #bind} asks of its allocator in all, each piece aligned. */
+    public long constantBytes() {
+        return code.buffers.stream()
+                .filter(buffer -> buffer.kind() == Buffer.Kind.CONSTANT && buffer.root() == buffer)
+                .mapToLong(buffer -> MemoryPlan.aligned(buffer))
+                .sum();
+    }
+
+    /**
+     * Puts the program on memory and runs what depends on constants alone.
+     *
+     * @param communicators null for a program that runs alone
+     */
+    public Bound bind(Pointer pool, Allocator allocator, Writer writer, @Nullable Communicators communicators) {
+        Binder binder = new Binder(communicators);
         StorageImpl[] inputSlots = new StorageImpl[inputs.size()];
         StorageImpl[] outputSlots = new StorageImpl[outputs.size()];
         for (Buffer buffer : code.buffers) {

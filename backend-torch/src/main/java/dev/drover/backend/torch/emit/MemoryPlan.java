@@ -34,7 +34,7 @@ final class MemoryPlan {
         return poolBytes;
     }
 
-    private static long aligned(Buffer buffer) {
+    static long aligned(Buffer buffer) {
         return Math.max(1, (buffer.sizeBytes() + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
     }
 

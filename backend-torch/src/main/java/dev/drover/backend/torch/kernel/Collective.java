@@ -1,5 +1,6 @@
 package dev.drover.backend.torch.kernel;
 
+import dev.drover.backend.torch.comm.CollectiveScratch;
 import dev.drover.backend.torch.comm.NativeBuffer;
 import dev.drover.backend.torch.emit.Binder;
 import dev.drover.backend.torch.emit.DeviceContext;
@@ -61,6 +62,10 @@ final class Collective {
         return channel.groups().groupOf(context.device(), context.devices());
     }
 
+    private static List<Integer> ranks(Emitter emitter, List<Integer> members) {
+        return emitter.context().ranks(members);
+    }
+
     private static Reduction reduction(Node node, Computation reducer) {
         Reduction reduction = Reducers.of(reducer);
         if (reduction == null) {
@@ -82,25 +87,29 @@ final class Collective {
 
     static void allReduce(Emitter emitter, Node node) {
         AllReduce op = (AllReduce) node.op();
-        Communicator group = emitter.context().group(members(emitter, op.channel()));
+        List<Integer> members = members(emitter, op.channel());
         Reduction reduction = reduction(node, op.reducer());
         for (int i = 0; i < node.inputs().size(); i++) {
             View x = emitter.input(node, i);
-            if (group == null || x.elements() == 0) {
+            if (members.size() == 1 || x.elements() == 0) {
                 emitter.define(node.ref(i), x);
                 continue;
             }
             View out = emitter.result(node, i);
-            emitter.effect(List.of(x), List.of(out), List.of(new Step.Alias(out, x)), binder -> {
+            View scratch = emitter.scratch(
+                    x.dtype(), CollectiveScratch.allReduce(x.elements(), x.dtype(), reduction, members.size()));
+            emitter.effect(List.of(x), List.of(out, scratch), List.of(new Step.Alias(out, x)), binder -> {
+                Communicator group = binder.group(ranks(emitter, members));
                 Tensor from = binder.tensor(x);
                 Tensor to = binder.tensor(out);
                 boolean inPlace = binder.same(x, out);
                 NativeBuffer buffer = flat(binder, out);
+                NativeBuffer free = flat(binder, scratch);
                 return () -> {
                     if (!inPlace) {
                         to.copy_(from);
                     }
-                    group.allReduce(buffer, reduction);
+                    group.allReduce(buffer, reduction, free);
                 };
             });
         }
@@ -134,7 +143,6 @@ final class Collective {
     static void allGather(Emitter emitter, Node node) {
         AllGather op = (AllGather) node.op();
         List<Integer> members = members(emitter, op.channel());
-        Communicator group = emitter.context().group(members);
         int n = node.inputs().size();
         int skip = op.start() && node.results().size() == 2 * n ? n : 0;
         for (int i = 0; i < n; i++) {
@@ -142,7 +150,7 @@ final class Collective {
             if (skip > 0) {
                 emitter.define(node.ref(i), x);
             }
-            if (group == null) {
+            if (members.size() == 1) {
                 emitter.define(node.ref(skip + i), x);
                 continue;
             }
@@ -153,9 +161,10 @@ final class Collective {
             View gathered = emitter.scratch(x.dtype(), dims);
             exchange(
                     emitter,
+                    members,
                     input,
                     gathered,
-                    (in, out) -> group.allGather(in, out, counts(in.elements(), members.size())));
+                    (group, in, out) -> group.allGather(in, out, counts(in.elements(), members.size())));
             emitter.define(node.ref(skip + i), blocksInside(emitter, gathered, op.dimension()));
         }
     }
@@ -178,44 +187,47 @@ final class Collective {
     /** What a communicator does with two flat buffers. */
     @FunctionalInterface
     private interface Exchange {
-        void run(NativeBuffer in, NativeBuffer out);
+        void run(Communicator group, NativeBuffer in, NativeBuffer out);
     }
 
-    private static void exchange(Emitter emitter, View input, View output, Exchange exchange) {
+    private static void exchange(Emitter emitter, List<Integer> members, View input, View output, Exchange exchange) {
         emitter.effect(List.of(input), List.of(output), List.of(), binder -> {
+            Communicator group = binder.group(ranks(emitter, members));
             NativeBuffer in = flat(binder, input);
             NativeBuffer out = flat(binder, output);
-            return () -> exchange.run(in, out);
+            return () -> exchange.run(group, in, out);
         });
     }
 
     static void reduceScatter(Emitter emitter, Node node) {
         ReduceScatter op = (ReduceScatter) node.op();
         List<Integer> members = members(emitter, op.channel());
-        Communicator group = emitter.context().group(members);
         Reduction reduction = reduction(node, op.reducer());
         for (int i = 0; i < node.inputs().size(); i++) {
             View x = emitter.input(node, i);
-            if (group == null) {
+            if (members.size() == 1) {
                 emitter.define(node.ref(i), x);
                 continue;
             }
             View blocks = emitter.contiguous(blocksInFront(emitter, x, op.dimension(), members.size()));
             View out = emitter.result(node, i);
-            exchange(
-                    emitter,
-                    blocks,
-                    out,
-                    (in, to) -> group.reduceScatter(in, to, counts(to.elements(), members.size()), reduction));
+            View scratch = emitter.scratch(x.dtype(), CollectiveScratch.reduceScatter(out.elements(), members.size()));
+            emitter.effect(List.of(blocks), List.of(out, scratch), List.of(), binder -> {
+                Communicator group = binder.group(ranks(emitter, members));
+                NativeBuffer in = flat(binder, blocks);
+                NativeBuffer to = flat(binder, out);
+                NativeBuffer free = flat(binder, scratch);
+                long[] counts = counts(to.elements(), members.size());
+                return () -> group.reduceScatter(in, to, counts, reduction, free);
+            });
         }
     }
 
     static void allToAll(Emitter emitter, Node node) {
         AllToAll op = (AllToAll) node.op();
         List<Integer> members = members(emitter, op.channel());
-        Communicator group = emitter.context().group(members);
         int parts = members.size();
-        if (group == null) {
+        if (members.size() == 1) {
             for (int i = 0; i < node.inputs().size(); i++) {
                 emitter.define(node.ref(i), emitter.input(node, i));
             }
@@ -228,7 +240,7 @@ final class Collective {
             packed = stacked(emitter, node);
         }
         View received = emitter.scratch(packed.shape());
-        exchange(emitter, packed, received, (in, out) -> {
+        exchange(emitter, members, packed, received, (group, in, out) -> {
             long[] counts = counts(in.elements() / parts, parts);
             group.allToAll(in, out, counts, counts);
         });
@@ -271,7 +283,6 @@ final class Collective {
         int self = emitter.context().device();
         int n = node.inputs().size();
         int first = op.start() ? n : 0;
-        Communicator all = all(emitter);
         for (int i = 0; i < n; i++) {
             View x = emitter.input(node, i);
             if (op.start()) {
@@ -281,6 +292,7 @@ final class Collective {
             View out = emitter.result(node, first + i);
             int tag = i;
             emitter.effect(List.of(input), List.of(out), List.of(), binder -> {
+                @Nullable Communicator all = all(emitter, binder);
                 NativeBuffer from = flat(binder, input);
                 NativeBuffer to = flat(binder, out);
                 Tensor source = binder.tensor(input);
@@ -293,12 +305,12 @@ final class Collective {
         }
     }
 
-    private static @Nullable Communicator all(Emitter emitter) {
+    private static @Nullable Communicator all(Emitter emitter, Binder binder) {
         List<Integer> everyone = new ArrayList<>();
         for (int d = 0; d < emitter.context().devices(); d++) {
             everyone.add(d);
         }
-        return emitter.context().group(everyone);
+        return everyone.size() == 1 ? null : binder.group(ranks(emitter, everyone));
     }
 
     private static void move(
@@ -336,8 +348,9 @@ final class Collective {
         boolean takesPart = groups.isEmpty() || groups.stream().anyMatch(g -> g.contains(self));
         View x = emitter.input(node, 0);
         View out = emitter.result(node);
-        Communicator group = takesPart ? emitter.context().group(members(emitter, op.channel())) : null;
+        List<Integer> members = takesPart ? members(emitter, op.channel()) : List.of();
         emitter.effect(List.of(x), List.of(out), List.of(new Step.Alias(out, x)), binder -> {
+            @Nullable Communicator group = members.size() > 1 ? binder.group(ranks(emitter, members)) : null;
             Tensor from = binder.tensor(x);
             Tensor to = binder.tensor(out);
             NativeBuffer buffer = flat(binder, out);

@@ -1,8 +1,10 @@
 package dev.drover.backend.torch.worker;
 
 import dev.drover.backend.torch.Carriers;
+import dev.drover.backend.torch.TorchArena;
+import dev.drover.backend.torch.TorchDeviceMemory;
+import dev.drover.backend.torch.TorchLayout;
 import dev.drover.backend.torch.TorchMemory;
-import dev.drover.backend.torch.TorchOptions;
 import dev.drover.backend.torch.TorchProgram;
 import dev.drover.backend.torch.TorchTensor;
 import dev.drover.backend.torch.comm.Combine;
@@ -12,6 +14,7 @@ import dev.drover.ir.eval.Literal;
 import dev.drover.ir.ops.Reduction;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
+import dev.drover.plan.memory.ProgramFootprint;
 import dev.drover.plan.task.Program;
 import dev.drover.runtime.comm.Communicators;
 import dev.drover.runtime.wire.HostTensor;
@@ -32,20 +35,38 @@ final class TorchDevice implements Device {
     private final TorchMemory memory = new TorchMemory();
 
     @Override
-    public DeviceTensor allocate(ArrayShape shape) {
-        return new HeldTensor(TorchTensor.empty(memory, shape));
+    public long sizeBytes(ArrayShape shape) {
+        return TorchTensor.sizeBytes(shape);
+    }
+
+    private record LaidOut(TorchArena arena) implements Arena {
+        @Override
+        public DeviceTensor tensor(long offsetBytes, ArrayShape shape) {
+            return new HeldTensor(arena.tensor(offsetBytes, shape));
+        }
     }
 
     @Override
-    public DeviceTensor upload(HostTensor value) {
-        if (!isPlain(value.shape().dtype())) {
-            return new HeldTensor(TorchTensor.of(memory, Bits.read(value.shape(), value.data())));
+    public Arena allocate(long sizeBytes) {
+        return new LaidOut(memory.arena(sizeBytes));
+    }
+
+    @Override
+    public void upload(HostTensor from, DeviceTensor into) {
+        TorchTensor tensor = HeldTensor.of(into).tensor();
+        if (!isPlain(from.shape().dtype())) {
+            tensor.set(Bits.read(from.shape(), from.data()));
+        } else if (!tensor.shape().equals(from.shape())) {
+            throw new IllegalArgumentException(
+                    "The shape (" + from.shape() + ") of a value must be the tensor's (" + tensor.shape() + ").");
+        } else if (from.data().hasRemaining()) {
+            tensor.buffer().put(from.data());
         }
-        TorchTensor tensor = TorchTensor.empty(memory, value.shape());
-        if (value.data().hasRemaining()) {
-            tensor.buffer().put(value.data());
-        }
-        return new HeldTensor(tensor);
+    }
+
+    @Override
+    public void copy(DeviceTensor from, DeviceTensor into) {
+        HeldTensor.of(into).tensor().copyFrom(HeldTensor.of(from).tensor());
     }
 
     @Override
@@ -68,33 +89,53 @@ final class TorchDevice implements Device {
 
     @Override
     public DeviceProgram compile(
-            Program program,
-            Map<Integer, Integer> donations,
-            List<Integer> meshRanks,
-            int device,
-            @Nullable Communicators communicators) {
-        DeviceContext context = new DeviceContext(device, meshRanks, communicators);
-        TorchOptions options = new TorchOptions(memory, donations, context, true);
-        return new Compiled(TorchProgram.compile(program.computation(), options));
+            Program program, Map<Integer, Integer> donations, List<Integer> meshRanks, int device) {
+        DeviceContext context = new DeviceContext(device, meshRanks);
+        return new Compiled(TorchLayout.of(program.computation(), donations, context, true));
     }
 
-    private record Compiled(TorchProgram program) implements DeviceProgram {
+    private static final class Compiled implements DeviceProgram {
+        private final TorchLayout layout;
+        private @Nullable TorchProgram program;
+
+        Compiled(TorchLayout layout) {
+            this.layout = layout;
+        }
+
         @Override
-        public List<DeviceTensor> run(List<DeviceTensor> inputs) {
-            List<TorchTensor> tensors = new ArrayList<>(inputs.size());
-            for (DeviceTensor input : inputs) {
-                tensors.add(HeldTensor.of(input).tensor());
+        public ProgramFootprint footprint() {
+            return TorchDeviceMemory.of(layout);
+        }
+
+        @Override
+        public void bind(
+                Arena arena, long poolOffsetBytes, long constantsOffsetBytes, @Nullable Communicators communicators) {
+            program = TorchProgram.bind(
+                    layout, ((LaidOut) arena).arena(), poolOffsetBytes, constantsOffsetBytes, communicators);
+        }
+
+        @Override
+        public void run(List<DeviceTensor> inputs, List<DeviceTensor> outputs) {
+            TorchProgram bound = program;
+            if (bound == null) {
+                throw new IllegalStateException("The program must be bound before it runs.");
             }
-            List<DeviceTensor> outputs = new ArrayList<>();
-            for (TorchTensor output : program.run(tensors)) {
-                outputs.add(new HeldTensor(output));
+            bound.runInto(tensors(inputs), tensors(outputs));
+        }
+
+        private static List<TorchTensor> tensors(List<DeviceTensor> held) {
+            List<TorchTensor> tensors = new ArrayList<>(held.size());
+            for (DeviceTensor tensor : held) {
+                tensors.add(HeldTensor.of(tensor).tensor());
             }
-            return outputs;
+            return tensors;
         }
 
         @Override
         public void close() {
-            program.close();
+            if (program != null) {
+                program.close();
+            }
         }
     }
 

@@ -98,7 +98,8 @@ final class CollectiveCase {
 
     private void allReduce(Communicator communicator) {
         Tensor tensor = tensor(values(communicator, communicator.self(), elements));
-        communicator.allReduce(buffer(tensor), reduction);
+        long scratch = CollectiveScratch.allReduce(elements, dtype, reduction, communicator.size());
+        communicator.allReduce(buffer(tensor), reduction, buffer(empty(scratch)));
         check(tensor, reduced(communicator));
     }
 
@@ -117,7 +118,8 @@ final class CollectiveCase {
         long[] counts = Communicator.evenCounts(elements, communicator.size());
         Tensor input = tensor(values(communicator, communicator.self(), elements));
         Tensor output = empty(counts[communicator.self()]);
-        communicator.reduceScatter(buffer(input), buffer(output), counts, reduction);
+        long scratch = CollectiveScratch.reduceScatter(counts[communicator.self()], communicator.size());
+        communicator.reduceScatter(buffer(input), buffer(output), counts, reduction, buffer(empty(scratch)));
         int start = (int) Arrays.stream(counts).limit(communicator.self()).sum();
         check(output, Arrays.copyOfRange(reduced(communicator), start, start + (int) output.numel()));
         check(input, values(communicator, communicator.self(), elements));

@@ -127,10 +127,17 @@ final class CommWorkerMain {
                 }
                 try (PointerScope scope = new PointerScope()) {
                     Tensor sum = torch.tensor(floats(communicator.self(), elements));
-                    communicator.allReduce(NativeBuffer.of(DType.F32, sum), Reduction.SUM);
+                    communicator.allReduce(
+                            NativeBuffer.of(DType.F32, sum), Reduction.SUM, scratch(communicator, elements));
                     assertThat(sum.equal(torch.tensor(expected))).isTrue();
                 }
             }
+        }
+
+        private static NativeBuffer scratch(Communicator communicator, long elements) {
+            return NativeBuffer.of(
+                    DType.F32,
+                    torch.empty(CollectiveScratch.allReduce(elements, DType.F32, Reduction.SUM, communicator.size())));
         }
 
         private static float[] floats(int member, int count) {
@@ -143,10 +150,13 @@ final class CommWorkerMain {
         }
 
         private void endless(Communicator communicator) {
-            try (Tensor tensor = torch.ones(new long[] {1 << 20})) {
+            try (Tensor tensor = torch.ones(new long[] {1 << 20});
+                    Tensor free = torch.empty(
+                            CollectiveScratch.allReduce(1 << 20, DType.F32, Reduction.SUM, communicator.size()))) {
                 for (int i = 0; ; i++) {
                     task = "all-reduce " + i;
-                    communicator.allReduce(NativeBuffer.of(DType.F32, tensor), Reduction.SUM);
+                    communicator.allReduce(
+                            NativeBuffer.of(DType.F32, tensor), Reduction.SUM, NativeBuffer.of(DType.F32, free));
                     Tensor unused = tensor.fill_(new Scalar(1f));
                 }
             }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.drover.backend.torch.TorchDeviceMemory;
 import dev.drover.ir.UserError;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Computation;
@@ -14,6 +15,7 @@ import dev.drover.ir.ops.Reduction;
 import dev.drover.ir.text.HloReader;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
+import dev.drover.plan.memory.WorkerLayout;
 import dev.drover.plan.stage.Phase;
 import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.plan.task.Feed;
@@ -215,7 +217,14 @@ final class ExecutionTest {
                 execution.feed(0, Literal.ofDoubles(X, x[step].clone()));
             }
             List<Double> losses = new ArrayList<>();
-            execution.run(10, 3, reports -> losses.add(Execution.scalar(reports, 1)));
+            execution.run(10, 3, reports -> {
+                losses.add(Execution.scalar(reports, 1));
+                for (WorkerPlan worker : plan().workers()) {
+                    assertThat(reports.get(worker.rank()).peakBytes())
+                            .isEqualTo(WorkerLayout.of(plan(), worker, new TorchDeviceMemory())
+                                    .totalBytes());
+                }
+            });
             double[] rows = {};
             for (int step = 0; step < 3; step++) {
                 rows = rows(x[step], w);

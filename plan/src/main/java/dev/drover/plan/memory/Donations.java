@@ -1,4 +1,4 @@
-package dev.drover.runtime.worker;
+package dev.drover.plan.memory;
 
 import dev.drover.plan.task.Program;
 import dev.drover.plan.task.Task;
@@ -16,12 +16,12 @@ import java.util.Map;
  *   update w.new w                  .. and w.new takes its place
  * </pre>
  */
-final class Donations {
+public final class Donations {
 
     private Donations() {}
 
     /** By output of the program the input that it replaces. The program must run once per step. */
-    static Map<Integer, Integer> of(int program, List<Program> programs, List<Task> tasks) {
+    public static Map<Integer, Integer> of(int program, List<Program> programs, List<Task> tasks) {
         Map<ValueRef, ValueRef> stateByNew = new HashMap<>();
         int runs = 0;
         int runAt = -1;

@@ -1,8 +1,9 @@
-package dev.drover.plan.sim;
+package dev.drover.plan.memory;
 
 import dev.drover.plan.stage.Phase;
 import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.plan.task.Feed;
+import dev.drover.plan.task.Fetch;
 import dev.drover.plan.task.Program;
 import dev.drover.plan.task.Task;
 import dev.drover.plan.task.ValueRef;
@@ -46,10 +47,15 @@ final class ValueKinds {
             kindByValue.put(
                     feed.value(),
                     !feed.persistent()
-                            ? MemoryKind.ACTIVATIONS
+                            ? MemoryKind.BATCH
                             : usedByMicroBatches.contains(feed.value())
                                     ? MemoryKind.PARAMETERS
                                     : MemoryKind.OPTIMIZER_STATE);
+        }
+        for (Fetch fetch : worker.fetches()) {
+            if (worker.feeds().stream().noneMatch(feed -> feed.value().equals(fetch.value()))) {
+                kindByValue.put(fetch.value(), MemoryKind.RESULTS);
+            }
         }
         stateByNewValue.forEach((made, state) -> kindByValue.put(made, of(state)));
     }

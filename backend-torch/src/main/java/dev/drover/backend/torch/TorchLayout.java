@@ -1,0 +1,72 @@
+package dev.drover.backend.torch;
+
+import dev.drover.backend.torch.emit.Compiled;
+import dev.drover.backend.torch.emit.DeviceContext;
+import dev.drover.backend.torch.emit.Emitter;
+import dev.drover.backend.torch.emit.FlatProgram;
+import dev.drover.backend.torch.fuse.Rewrites;
+import dev.drover.backend.torch.kernel.Kernels;
+import dev.drover.ir.graph.Computation;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.UnaryOperator;
+
+/** A computation whose kernels and memory are planned; nothing is allocated and libtorch is not loaded yet. */
+public final class TorchLayout {
+    private final Compiled compiled;
+    private final int[] donorByOutput;
+
+    private TorchLayout(Compiled compiled, int[] donorByOutput) {
+        this.compiled = compiled;
+        this.donorByOutput = donorByOutput;
+    }
+
+    /**
+     * Plans a computation whose parameters and root may be tuples; inputs and outputs are their array leaves, depth-first. Fails with
+     * {@link dev.drover.ir.UserError}, naming all of them, if ops have no meaning here.
+     *
+     * @param donations see {@link TorchOptions}
+     */
+    public static TorchLayout of(
+            Computation computation, Map<Integer, Integer> donations, DeviceContext context, boolean fuse) {
+        Kernels.check(computation);
+        UnaryOperator<FlatProgram> rewrites = fuse ? Rewrites::apply : UnaryOperator.identity();
+        FlatProgram program = rewrites.apply(FlatProgram.of(computation));
+        int[] donorByOutput = new int[program.outputs().size()];
+        Arrays.fill(donorByOutput, -1);
+        donations.forEach((output, input) -> donorByOutput[output] = input);
+        Emitter emitter = new Emitter(Kernels::of, rewrites, context);
+        return new TorchLayout(Compiled.compile(program, emitter, donorByOutput), donorByOutput);
+    }
+
+    /** Size of the pool of temporaries. */
+    public long poolBytes() {
+        return compiled.poolBytes();
+    }
+
+    /** Size of what is written once, when the program is bound. */
+    public long constantBytes() {
+        return compiled.constantBytes();
+    }
+
+    /** Outputs that take over the memory of a donated input. */
+    public Set<Integer> donationsKept() {
+        Set<Integer> kept = new TreeSet<>();
+        for (int i = 0; i < compiled.outputs().size(); i++) {
+            if (compiled.outputs().get(i).fromInput() >= 0) {
+                kept.add(i);
+            }
+        }
+        return kept;
+    }
+
+    Compiled compiled() {
+        return compiled;
+    }
+
+    int[] donorByOutput() {
+        return donorByOutput.clone();
+    }
+}

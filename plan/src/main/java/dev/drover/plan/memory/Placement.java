@@ -1,0 +1,111 @@
+package dev.drover.plan.memory;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+
+/**
+ * Lays regions into one piece of memory such that those which hold something at the same time do not overlap: what lives always at the
+ * bottom, the rest one after the other, each at the lowest free offset, in the order that needs the least of a few.
+ *
+ * <pre>
+ *   offset
+ *     |        [ activations of F1 ]
+ *     |  [ activations of F0 ]      [ pool of the optimizer's program ]
+ *     |  [ pool of F ]  [ pool of F ] [ pool of B ]
+ *     |  parameters, optimizer state, constants
+ *     +------------------------------------------------> task
+ * </pre>
+ */
+final class Placement {
+    private Placement() {}
+
+    private static final List<Comparator<Region>> ORDERS = List.of(
+            Comparator.comparingLong((Region r) -> -r.sizeBytes()).thenComparingInt(Region::firstTask),
+            Comparator.comparingInt(Region::firstTask).thenComparingLong(r -> -r.sizeBytes()),
+            Comparator.comparingInt((Region r) -> r.firstTask() - r.lastTask()).thenComparingLong(r -> -r.sizeBytes()));
+
+    /** The same regions, in the same order, with offsets. */
+    static List<Region> place(List<Region> regions) {
+        long bottom = 0;
+        Region[] placed = new Region[regions.size()];
+        // Regions with the same lives (what one pass keeps for another) are placed as one block, which saves time.
+        Map<List<Region.Life>, List<Integer>> membersByLives = new LinkedHashMap<>();
+        for (int i = 0; i < placed.length; i++) {
+            Region region = regions.get(i);
+            if (region.alwaysLive()) {
+                placed[i] = region.at(bottom);
+                bottom += Region.aligned(region.sizeBytes());
+            } else {
+                membersByLives
+                        .computeIfAbsent(region.lives(), k -> new ArrayList<>())
+                        .add(i);
+            }
+        }
+        List<List<Integer>> members = List.copyOf(membersByLives.values());
+        List<Region> blocks = new ArrayList<>();
+        for (List<Integer> block : members) {
+            long bytes = block.stream()
+                    .mapToLong(i -> Region.aligned(regions.get(i).sizeBytes()))
+                    .sum();
+            Region first = regions.get(block.get(0));
+            blocks.add(new Region(first.kind(), first.name(), 0, bytes, false, first.lives()));
+        }
+        long[] best = {};
+        long leastBytes = Long.MAX_VALUE;
+        for (Comparator<Region> order : ORDERS) {
+            long[] offsets = offsets(blocks, order);
+            long bytes = IntStream.range(0, offsets.length)
+                    .mapToLong(i -> offsets[i] + blocks.get(i).sizeBytes())
+                    .max()
+                    .orElse(0);
+            if (bytes < leastBytes) {
+                leastBytes = bytes;
+                best = offsets;
+            }
+        }
+        for (int b = 0; b < members.size(); b++) {
+            long offset = bottom + best[b];
+            for (int i : members.get(b)) {
+                placed[i] = regions.get(i).at(offset);
+                offset += Region.aligned(regions.get(i).sizeBytes());
+            }
+        }
+        return List.of(placed);
+    }
+
+    private static long[] offsets(List<Region> blocks, Comparator<Region> order) {
+        List<Integer> sequence = IntStream.range(0, blocks.size())
+                .boxed()
+                .sorted(Comparator.comparing(blocks::get, order))
+                .toList();
+        long[] offsets = new long[blocks.size()];
+        List<Region> byOffset = new ArrayList<>();
+        for (int i : sequence) {
+            Region placed = blocks.get(i).at(lowestFree(blocks.get(i), byOffset));
+            offsets[i] = placed.offsetBytes();
+            int at = 0;
+            while (at < byOffset.size() && byOffset.get(at).offsetBytes() <= placed.offsetBytes()) {
+                at++;
+            }
+            byOffset.add(at, placed);
+        }
+        return offsets;
+    }
+
+    private static long lowestFree(Region block, List<Region> byOffset) {
+        long at = 0;
+        for (Region other : byOffset) {
+            if (other.offsetBytes() + other.sizeBytes() > at && other.overlaps(block)) {
+                if (other.offsetBytes() - at >= block.sizeBytes()) {
+                    return at;
+                }
+                at = other.offsetBytes() + other.sizeBytes();
+            }
+        }
+        return at;
+    }
+}
