@@ -1,6 +1,7 @@
 package dev.drover.solver;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
 
@@ -39,8 +40,7 @@ final class Core {
     final int[][] segEnd;
     final long[][][] segUsage;
 
-    private final int[] variableByNode;
-    private final int[][] strategyByNodeAndValue;
+    private final Expansion expansion;
 
     Core(
             double constant,
@@ -49,8 +49,7 @@ final class Core {
             int[] edgeB,
             double[][] edgeCost,
             UsageRows usage,
-            int[] variableByNode,
-            int[][] strategyByNodeAndValue) {
+            Expansion expansion) {
         this.constant = constant;
         this.size = unary.length;
         this.unary = unary;
@@ -87,8 +86,7 @@ final class Core {
         this.segStart = usage.segStart;
         this.segEnd = usage.segEnd;
         this.segUsage = usage.segUsage;
-        this.variableByNode = variableByNode;
-        this.strategyByNodeAndValue = strategyByNodeAndValue;
+        this.expansion = expansion;
     }
 
     private static double[] transposed(double[] matrix, int rows, int columns) {
@@ -151,18 +149,6 @@ final class Core {
                 }
             }
         }
-        int[][] strategies = new int[variableByNode.length][];
-        for (int i = 0; i < strategies.length; i++) {
-            int v = variableByNode[i];
-            if (v < 0) {
-                strategies[i] = strategyByNodeAndValue[i];
-            } else {
-                strategies[i] = new int[kept[v].length];
-                for (int k = 0; k < kept[v].length; k++) {
-                    strategies[i][k] = strategyByNodeAndValue[i][kept[v][k]];
-                }
-            }
-        }
         return new Core(
                 constant,
                 newUnary,
@@ -170,8 +156,13 @@ final class Core {
                 edgeB,
                 newEdges,
                 new UsageRows(newLimit, rowTime, segStart, segEnd, newUsage, -1),
-                variableByNode,
-                strategies);
+                x -> {
+                    int[] before = new int[size];
+                    for (int v = 0; v < size; v++) {
+                        before[v] = kept[v][x[v]];
+                    }
+                    return expansion.strategies(before);
+                });
     }
 
     int other(int edge, int v) {
@@ -236,13 +227,12 @@ final class Core {
         }
     }
 
+    Expansion expansion() {
+        return expansion;
+    }
+
     /** Returns the strategies of the nodes for the values of the variables. */
     List<Integer> expand(int[] x) {
-        List<Integer> choices = new ArrayList<>(variableByNode.length);
-        for (int i = 0; i < variableByNode.length; i++) {
-            int v = variableByNode[i];
-            choices.add(strategyByNodeAndValue[i][v < 0 ? 0 : x[v]]);
-        }
-        return choices;
+        return Arrays.stream(expansion.strategies(x)).boxed().toList();
     }
 }

@@ -69,7 +69,12 @@ final class Reducer {
     record Result(@Nullable Core core, String contradiction) {}
 
     static Result reduce(StrategyProblem problem, Set<Technique> without) {
-        return new Reducer(problem, without).run();
+        Result reduced = new Reducer(problem, without).run();
+        Core core = reduced.core();
+        if (core == null || without.contains(Technique.CONDENSE)) {
+            return reduced;
+        }
+        return Condenser.condense(core, !without.contains(Technique.DOMINANCE));
     }
 
     private Result run() {
@@ -494,6 +499,16 @@ final class Reducer {
             throw new AssertionError("variable " + v + " has no node");
         }
 
+        private static Expansion expansion(int[] variableByNode, int[][] strategies) {
+            return x -> {
+                int[] choices = new int[variableByNode.length];
+                for (int i = 0; i < choices.length; i++) {
+                    choices[i] = strategies[i][variableByNode[i] < 0 ? 0 : x[variableByNode[i]]];
+                }
+                return choices;
+            };
+        }
+
         /** Renumbers: variables with one value become constants. */
         Result finish() {
             double constant = 0;
@@ -540,8 +555,7 @@ final class Reducer {
                             b,
                             costs,
                             usage.withSegments(segStart, segEnd, segUsage),
-                            byNode,
-                            strategyByNodeAndValue),
+                            expansion(byNode, strategyByNodeAndValue)),
                     "");
         }
     }

@@ -25,6 +25,8 @@ public record SolveOptions(
         DOMINANCE,
         /** Join nodes whose strategies determine each other. */
         MERGE,
+        /** Eliminate variables of one or two neighbours. */
+        CONDENSE,
         /** Drop values that the bound shows to be in no choice cheaper than the best. */
         CUTS,
         /** Search all of a neighbourhood, beyond the choice that the prices suggest. */

@@ -104,28 +104,40 @@ final class UsageRows {
         }
     }
 
-    /** Sums of the use of each variable since some row. */
+    /** Sums of the use of each variable since some row, with the greatest and least total that they can make. */
     private static final class Change {
         private final Map<Integer, long[]> byVariable = new HashMap<>();
+        private long most;
+        private long least;
 
         void add(Use use, int sign) {
             long[] sum = byVariable.computeIfAbsent(use.variable, v -> new long[use.usage.length]);
+            count(sum, -1);
             for (int k = 0; k < sum.length; k++) {
                 sum[k] += sign * use.usage[k];
             }
+            count(sum, 1);
         }
 
-        /** Whether the change can only lower the usage (sign 1) or only raise it (sign -1). */
-        boolean neverAbove(int sign) {
-            long total = 0;
-            for (long[] sum : byVariable.values()) {
-                long most = Long.MIN_VALUE;
-                for (long value : sum) {
-                    most = Math.max(most, sign * value);
-                }
-                total += most;
+        private void count(long[] sum, int sign) {
+            long high = Long.MIN_VALUE;
+            long low = Long.MAX_VALUE;
+            for (long value : sum) {
+                high = Math.max(high, value);
+                low = Math.min(low, value);
             }
-            return total <= 0;
+            most += sign * high;
+            least += sign * low;
+        }
+
+        /** Whether the change can only lower the usage. */
+        boolean neverAbove() {
+            return most <= 0;
+        }
+
+        /** Whether the change can only raise the usage. */
+        boolean neverBelow() {
+            return least >= 0;
         }
     }
 
@@ -146,8 +158,8 @@ final class UsageRows {
             if (kept.isEmpty()) {
                 kept.add(row);
                 change = new Change();
-            } else if (!change.neverAbove(1)) {
-                if (change.neverAbove(-1)) {
+            } else if (!change.neverAbove()) {
+                if (change.neverBelow()) {
                     kept.remove(kept.size() - 1);
                 }
                 kept.add(row);

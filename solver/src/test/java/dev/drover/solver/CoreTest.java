@@ -34,7 +34,8 @@ class CoreTest {
         for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(300); i++, seed++) {
             StrategyProblem problem = RandomProblems.problem(seed);
             SplittableRandom random = new SplittableRandom(seed);
-            for (Set<Technique> without : List.<Set<Technique>>of(Set.of(), Set.of(Technique.MERGE))) {
+            for (Set<Technique> without : List.<Set<Technique>>of(
+                    Set.of(), Set.of(Technique.MERGE), Set.of(Technique.CONDENSE), Set.of(Technique.DOMINANCE))) {
                 Core core = Reducer.reduce(problem, without).core();
                 if (core == null) {
                     continue;
@@ -58,7 +59,8 @@ class CoreTest {
     void fewerValuesAreTheSameProblemOnThem() {
         for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(100); i++, seed++) {
             StrategyProblem problem = RandomProblems.problem(seed);
-            Core core = Reducer.reduce(problem, Set.of()).core();
+            Core core = Reducer.reduce(problem, seed % 2 == 0 ? Set.of() : Set.of(Technique.CONDENSE))
+                    .core();
             if (core == null) {
                 continue;
             }
@@ -82,7 +84,8 @@ class CoreTest {
         for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(150); i++, seed++) {
             StrategyProblem problem = RandomProblems.problem(seed);
             List<Integer> best = RandomProblems.best(problem);
-            Core core = Reducer.reduce(problem, Set.of(Technique.DOMINANCE)).core();
+            Core core = Reducer.reduce(problem, Set.of(Technique.DOMINANCE, Technique.CONDENSE))
+                    .core();
             if (best == null || core == null || core.size == 0) {
                 continue;
             }
@@ -127,7 +130,9 @@ class CoreTest {
     @Test
     void eliminationFindsTheMinimumWithAnyTableLimit() {
         for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(150); i++, seed++) {
-            Core core = Reducer.reduce(RandomProblems.problem(seed), Set.of(Technique.DOMINANCE, Technique.MERGE))
+            Core core = Reducer.reduce(
+                            RandomProblems.problem(seed),
+                            Set.of(Technique.DOMINANCE, Technique.MERGE, Technique.CONDENSE))
                     .core();
             if (core == null || core.size == 0) {
                 continue;
@@ -173,8 +178,9 @@ class CoreTest {
             builder.edge(i, i + 1, new long[] {1, no, no, 2});
         }
         StrategyProblem problem = builder.usageLimit(5).build();
-        assertThat(core(problem, Set.of()).size).isEqualTo(1);
-        assertThat(core(problem, Set.of(Technique.MERGE)).size).isEqualTo(5);
+        assertThat(core(problem, Set.of(Technique.CONDENSE)).size).isEqualTo(1);
+        assertThat(core(problem, Set.of(Technique.MERGE, Technique.CONDENSE)).size)
+                .isEqualTo(5);
     }
 
     @Test
@@ -183,7 +189,8 @@ class CoreTest {
         int a = builder.node(0, 1, new long[] {0, 3}, new long[] {2, 1});
         int b = builder.node(0, 1, new long[] {0, 4}, new long[] {2, 1});
         builder.edge(a, b, new long[] {1, 2, 4, 5});
-        assertThat(core(builder.usageLimit(3).build(), Set.of()).edgeCount).isZero();
+        assertThat(core(builder.usageLimit(3).build(), Set.of(Technique.CONDENSE)).edgeCount)
+                .isZero();
     }
 
     @Test
@@ -192,7 +199,7 @@ class CoreTest {
         int a = builder.node(0, 1, new long[] {5, 3, 1}, new long[] {2, 2, 3});
         int b = builder.node(0, 1, new long[] {0, 4}, new long[] {2, 1});
         builder.edge(a, b, new long[] {9, 2, 4, 2, 0, 7});
-        Core core = core(builder.usageLimit(4).build(), Set.of());
+        Core core = core(builder.usageLimit(4).build(), Set.of(Technique.CONDENSE));
         // Strategy 0 of the first node costs more than 1 and uses as much; the rest cannot be compared.
         assertThat(core.domain).containsExactly(2, 2);
     }
@@ -203,9 +210,67 @@ class CoreTest {
         builder.node(0, 100, new long[] {0, 5}, new long[] {9, 1});
         builder.node(10, 20, new long[] {0, 5}, new long[] {9, 1});
         builder.node(40, 50, new long[] {0, 5}, new long[] {1, 0});
-        Core core = core(builder.usageLimit(12).build(), Set.of());
+        Core core = core(builder.usageLimit(12).build(), Set.of(Technique.CONDENSE));
         // Only at 10 .. 19 can the limit be passed.
         assertThat(core.rows).isEqualTo(1);
         assertThat(core.rowTime[0]).isEqualTo(10);
+    }
+
+    @Test
+    void condensingKeepsTheOptimum() {
+        int smaller = 0;
+        for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(400); i++, seed++) {
+            StrategyProblem problem = RandomProblems.problem(seed);
+            boolean even = seed % 2 == 0;
+            Set<Technique> without = even ? Set.of() : Set.of(Technique.DOMINANCE);
+            Set<Technique> neither =
+                    even ? Set.of(Technique.CONDENSE) : Set.of(Technique.DOMINANCE, Technique.CONDENSE);
+            Core whole = Reducer.reduce(problem, neither).core();
+            if (whole == null) {
+                continue;
+            }
+            Core small = Reducer.reduce(problem, without).core();
+            double best = small == null ? Double.POSITIVE_INFINITY : bruteForce(small);
+            assertThat(best).as("seed %d", seed).isEqualTo(bruteForce(whole));
+            smaller += small != null && small.size < whole.size ? 1 : 0;
+        }
+        assertThat(smaller).isGreaterThan(100);
+    }
+
+    @Test
+    void aLeafAndAChainWithoutUseGo() {
+        StrategyProblem.Builder builder = StrategyProblem.builder("chain");
+        int a = builder.node(0, 9, new long[] {0, 3, 1}, new long[] {5, 1, 4});
+        int leaf = builder.node(0, 0, new long[] {0, 1, 2}, new long[] {9, 9, 9});
+        int middle = builder.node(0, 0, new long[] {4, 0, 2}, new long[] {9, 9, 9});
+        int b = builder.node(0, 9, new long[] {2, 0, 1}, new long[] {1, 5, 3});
+        builder.edge(a, leaf, new long[] {0, 5, 6, 3, 0, 4, 2, 7, 0});
+        builder.edge(a, middle, new long[] {0, 5, 7, 4, 0, 5, 6, 5, 0});
+        builder.edge(middle, b, new long[] {0, 7, 5, 6, 0, 5, 7, 5, 0});
+        StrategyProblem problem = builder.usageLimit(8).build();
+        assertThat(core(problem, Set.of(Technique.CONDENSE)).size).isEqualTo(4);
+        Core core = core(problem, Set.of());
+        assertThat(core.size).isEqualTo(2);
+        assertThat(core.edgeCount).isEqualTo(1);
+        assertThat(core.expand(new int[] {0, 1})).hasSize(4);
+    }
+
+    @Test
+    void aLeafWhoseBestValueUsesLeastGivesItsUseToItsNeighbour() {
+        StrategyProblem.Builder builder = StrategyProblem.builder("use");
+        int a = builder.node(0, 9, new long[] {0, 3, 9}, new long[] {5, 4, 1});
+        int leaf = builder.node(2, 5, new long[] {0, 0}, new long[] {8, 2});
+        builder.edge(a, leaf, new long[] {9, 1, 0, StrategyProblem.FORBIDDEN, 7, 2});
+        int other = builder.node(0, 9, new long[] {0, 2}, new long[] {4, 0});
+        builder.edge(a, other, new long[] {0, 1, 5, 0, 0, 7});
+        StrategyProblem problem = builder.usageLimit(11).build();
+        Core core = core(problem, Set.of());
+        assertThat(core.size).isEqualTo(2);
+        List<Integer> best = RandomProblems.best(problem);
+        assertThat(best).isNotNull();
+        if (best != null) {
+            assertThat(bruteForce(core))
+                    .isEqualTo(Evaluator.evaluate(problem, best).cost().doubleValue());
+        }
     }
 }

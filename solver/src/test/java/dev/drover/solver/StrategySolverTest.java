@@ -47,7 +47,8 @@ class StrategySolverTest {
             for (Set<Technique> without : List.of(
                     Set.of(Technique.DOMINANCE),
                     Set.of(Technique.MERGE),
-                    Set.of(Technique.DOMINANCE, Technique.MERGE))) {
+                    Set.of(Technique.CONDENSE),
+                    Set.of(Technique.DOMINANCE, Technique.MERGE, Technique.CONDENSE))) {
                 Solution other = solve(problem, SolveOptions.ofSeconds(5).leavingOut(without));
                 assertThat(other.status())
                         .as("seed %d without %s", seed, without)
