@@ -30,6 +30,7 @@ final class Reducer {
     private final StrategyProblem problem;
     private final boolean merging;
     private final boolean dominating;
+    private final boolean condensing;
     private final int n;
     private final boolean[][] allowed;
     private final int[][] edgesByNode;
@@ -42,6 +43,7 @@ final class Reducer {
     private Reducer(StrategyProblem problem, Set<Technique> without) {
         this.problem = problem;
         this.merging = !without.contains(Technique.MERGE);
+        this.condensing = !without.contains(Technique.CONDENSE);
         this.dominating = !without.contains(Technique.DOMINANCE);
         this.n = problem.nodeCount();
         this.allowed = new boolean[n][];
@@ -114,7 +116,9 @@ final class Reducer {
             if (!contradiction.isEmpty()) {
                 return new Result(null, contradiction);
             }
-            List<int[]> removed = draft.removable();
+            // Without forbidden pairs nothing can join later, and the condenser drops values as well.
+            boolean enough = condensing && !forbids.containsValue(true);
+            List<int[]> removed = enough ? List.of() : draft.removable();
             if (!contradiction.isEmpty()) {
                 return new Result(null, contradiction);
             }

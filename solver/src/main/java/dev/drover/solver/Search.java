@@ -136,7 +136,13 @@ final class Search {
             incumbent.prove("reduction");
             return;
         }
-        exactAttempt();
+        int[] first = FirstChoice.find(core);
+        if (first != null) {
+            incumbent.offer(first, "first");
+        }
+        if (!closed()) {
+            exactAttempt();
+        }
     }
 
     /** Thread 0: the bound, then as the others; ends the round when many values can go. */
