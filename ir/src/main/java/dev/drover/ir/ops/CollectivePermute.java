@@ -10,13 +10,15 @@ import dev.drover.ir.type.Shape;
 import dev.drover.ir.type.TupleShape;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
  * Sends the operands along pairs of devices; a device to which none sends gets zeros. An array for one operand, a tuple for several;
  * {@code collective-permute-start} yields a tuple of operand, result and two unused {@code u32[]}.
  */
-public record CollectivePermute(long channelId, List<Pair> pairs, boolean start) implements Op {
+public record CollectivePermute(long channelId, List<Pair> pairs, boolean start) implements Collective {
     static final OpKind KIND = new OpKind("collective-permute", source -> parse(source, false));
     static final OpKind START = new OpKind("collective-permute-start", source -> parse(source, true));
 
@@ -42,6 +44,35 @@ public record CollectivePermute(long channelId, List<Pair> pairs, boolean start)
             pairs.add(new Pair(pair.get(0), pair.get(1)));
         }
         return new CollectivePermute(source.number("channel_id", 0), pairs, start);
+    }
+
+    /** Devices that are joined by pairs, directly or over others, are a group. */
+    @Override
+    public Channel channel() {
+        TreeMap<Integer, TreeSet<Integer>> groupByDevice = new TreeMap<>();
+        for (Pair pair : pairs) {
+            TreeSet<Integer> joined = new TreeSet<>(List.of(pair.source()));
+            joined.add(pair.target());
+            for (int end : List.of(pair.source(), pair.target())) {
+                joined.addAll(groupByDevice.getOrDefault(end, joined));
+            }
+            joined.forEach(device -> groupByDevice.put(device, joined));
+        }
+        List<List<Integer>> groups = groupByDevice.values().stream()
+                .distinct()
+                .map(group -> (List<Integer>) new ArrayList<>(group))
+                .toList();
+        return Channel.of(ReplicaGroups.of(groups), channelId);
+    }
+
+    @Override
+    public List<Integer> members(int device, int devices) {
+        for (List<Integer> group : channel().groups().groups()) {
+            if (group.contains(device)) {
+                return group;
+            }
+        }
+        return List.of(device);
     }
 
     @Override

@@ -117,9 +117,10 @@ public record Convolution(Window window, ConvDims dims, long featureGroups, long
     }
 
     /**
-     * Batch and output features are free, input features a sum, spatial dims need halos, the kernel's are whole. Groups are one free
-     * factor g, major: {@code (b 0 1 (g i), 0 1 i (g o)) -> b 0 1 (g o)}; batch groups {@code ((g b) 0 1 i, 0 1 i (g o)) -> b 0 1
-     * (g o)}. A spatial dim whose window is trivial (1x1, stride 1) is free.
+     * Batch and output features are free, input features a sum. Groups are one free factor g, major: {@code (b 0 1 (g i), 0 1 i (g o))
+     * -> b 0 1 (g o)}; batch groups {@code ((g b) 0 1 i, 0 1 i (g o)) -> b 0 1 (g o)}. A spatial dim whose window is trivial (1x1,
+     * stride 1) is free; any other is cut with halos along the outputs, or along the kernel, which gives terms of a sum: the
+     * gradient of a kernel is a convolution whose kernel is as large as the image.
      */
     @Override
     public FactorRule factors(List<Shape> operands, Shape result) {
@@ -153,10 +154,23 @@ public record Convolution(Window window, ConvDims dims, long featureGroups, long
                 in.set(inDim, factor);
                 out.set(outDim, factor);
             } else {
-                in.set(inDim, factor(rule, inSize, Factor.Kind.WINDOW));
-                out.set(outDim, factor(rule, outSize, Factor.Kind.WINDOW));
+                Window.Dim moves = window.dim(i);
+                List<Integer> readers = new ArrayList<>();
+                if (outSize > 1) {
+                    Halo halo = Halo.ofOutputs(moves, inSize, outSize);
+                    readers.add(rule.exchanging(outSize, Factor.Kind.WINDOW, null, halo));
+                    out.set(outDim, List.copyOf(readers));
+                }
+                if (moves.size() > 1 && !moves.reversed() && outSize > 0) {
+                    Halo halo = Halo.ofTaps(moves, inSize, outSize);
+                    int taps = rule.exchanging(moves.size(), Factor.Kind.WINDOW, Reduction.SUM, halo);
+                    readers.add(taps);
+                    ker.set(kernelDim, List.of(taps));
+                } else {
+                    ker.set(kernelDim, factor(rule, moves.size(), Factor.Kind.WHOLE));
+                }
+                in.set(inDim, inSize == 1 || !readers.isEmpty() ? readers : factor(rule, inSize, Factor.Kind.WINDOW));
             }
-            ker.set(kernelDim, factor(rule, kernel.dim(kernelDim), Factor.Kind.WHOLE));
         }
         return rule.operand(in).operand(ker).result(out).build();
     }
@@ -222,16 +236,29 @@ public record Convolution(Window window, ConvDims dims, long featureGroups, long
         return List.of(gradients.ofInput(), gradients.ofKernel());
     }
 
-    /** A cut group factor (the first) leaves fewer groups. */
+    /** A cut group factor (the first) leaves fewer groups; a cut window factor another padding, and a smaller kernel if that is cut. */
     @Override
     public Instruction localize(Localizer local) {
         long parts = featureGroups * batchGroups > 1 ? local.parts(0) : 1;
+        Instruction input = local.operands().get(0);
+        List<Window.Dim> windows = new ArrayList<>();
+        for (int i = 0; i < window.rank(); i++) {
+            int dim = dims.inputSpatial().get(i);
+            int factor = Halos.cut(local, local.rule().operands().get(0).get(dim));
+            if (factor < 0) {
+                windows.add(window.dim(i));
+            } else {
+                Halo halo = Halos.of(local, factor);
+                input = Halos.extended(local, factor, halo, input, dim, null);
+                windows.add(halo.window(window.dim(i), local.parts(factor)));
+            }
+        }
         Convolution part = new Convolution(
-                window,
+                new Window(windows),
                 dims,
                 featureGroups > 1 ? featureGroups / parts : 1,
                 batchGroups > 1 ? batchGroups / parts : 1,
                 dtype);
-        return local.builder().add(part, local.operands());
+        return local.builder().add(part, input, local.operands().get(1));
     }
 }

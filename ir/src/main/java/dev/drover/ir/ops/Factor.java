@@ -8,10 +8,15 @@ import org.jspecify.annotations.Nullable;
  * @param name a short name, unique in its rule
  * @param size its range
  * @param kind how it may be cut
- * @param reduction for {@link Kind#REDUCTION}, how parts are combined; else null
+ * @param reduction how parts are combined where the result lacks it, or null: always for {@link Kind#REDUCTION}
+ * @param exchange how parts read what others hold, or null if the op cannot be cut so
  */
 public record Factor(
-        String name, long size, Kind kind, @Nullable Reduction reduction) {
+        String name,
+        long size,
+        Kind kind,
+        @Nullable Reduction reduction,
+        @Nullable Exchange exchange) {
 
     /** How a factor may be cut into equal blocks. */
     public enum Kind {
@@ -28,13 +33,27 @@ public record Factor(
     }
 
     public Factor {
-        if ((kind == Kind.REDUCTION) != (reduction != null)) {
-            throw new IllegalArgumentException(
-                    "The reduction (" + reduction + ") of factor (" + name + ") must fit its kind (" + kind + ").");
+        boolean mayReduce = kind == Kind.REDUCTION || (kind == Kind.WINDOW && exchange != null);
+        boolean mayExchange = kind == Kind.WINDOW || kind == Kind.SHIFT;
+        if ((kind == Kind.REDUCTION && reduction == null)
+                || (reduction != null && !mayReduce)
+                || (exchange != null && !mayExchange)) {
+            throw new IllegalArgumentException("The reduction (" + reduction + ") and exchange (" + exchange
+                    + ") of factor (" + name + ") must fit its kind (" + kind + ").");
         }
     }
 
-    /** Whether it can be cut into this many equal blocks by the op's {@code localize}. */
+    /** Whether it spans each dim that it occurs in, whatever the dim's size. */
+    public boolean spansDims() {
+        return exchange != null;
+    }
+
+    /** Whether it can be cut into this many equal blocks among devices, which may exchange what each needs of the others. */
+    public boolean cutsAmongDevices(long parts) {
+        return cutsInto(parts) || (exchange != null && exchange.cutsInto(parts));
+    }
+
+    /** Whether it can be cut into this many equal blocks by the op's {@code localize} without communication. */
     public boolean cutsInto(long parts) {
         return (kind == Kind.FREE || kind == Kind.REDUCTION) && parts > 0 && size % parts == 0;
     }

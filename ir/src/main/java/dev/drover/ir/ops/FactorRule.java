@@ -4,13 +4,16 @@ import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.Shape;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An op's sharding rule: which factors make up each dim of each operand and result leaf, major first. Printed as in einsum,
- * {@code (b m k, b k n) -> b m n}; a dim of several factors as {@code (a b)}, one of none (size 1) as {@code 1}.
+ * {@code (b m k, b k n) -> b m n}; a dim of several factors as {@code (a b)}, of alternatives as {@code a|b}, of none (size 1) as
+ * {@code 1}.
  *
  * @param factors the op's factors; lists below hold positions in this list
- * @param operands by operand leaf, by dim: factors, major first; their sizes multiply to the dim's
+ * @param operands by operand leaf, by dim: factors, major first; their sizes multiply to the dim's, but for factors that span it:
+ *     then the dim has no others, and several are alternatives
  * @param results likewise for the result's leaves
  */
 public record FactorRule(List<Factor> factors, List<List<List<Integer>>> operands, List<List<List<Integer>>> results) {
@@ -73,7 +76,13 @@ public record FactorRule(List<Factor> factors, List<List<List<Integer>>> operand
         List<String> parts = new ArrayList<>();
         for (List<Integer> dim : dims) {
             List<String> names = dim.stream().map(f -> factors.get(f).name()).toList();
-            parts.add(names.isEmpty() ? "1" : names.size() == 1 ? names.get(0) : "(" + String.join(" ", names) + ")");
+            boolean alternatives = dim.stream().anyMatch(f -> factors.get(f).spansDims());
+            parts.add(
+                    names.isEmpty()
+                            ? "1"
+                            : alternatives || names.size() == 1
+                                    ? String.join("|", names)
+                                    : "(" + String.join(" ", names) + ")");
         }
         return parts.isEmpty() ? "." : String.join(" ", parts);
     }
@@ -86,7 +95,7 @@ public record FactorRule(List<Factor> factors, List<List<List<Integer>>> operand
 
         /** A new factor of a kind other than a reduction, named {@code a, b, ..} by position. */
         public int factor(long size, Factor.Kind kind) {
-            factors.add(new Factor(nextName(), size, kind, null));
+            factors.add(new Factor(nextName(), size, kind, null, null));
             return factors.size() - 1;
         }
 
@@ -96,7 +105,13 @@ public record FactorRule(List<Factor> factors, List<List<List<Integer>>> operand
         }
 
         public int reduction(long size, Reduction reduction) {
-            factors.add(new Factor(nextName(), size, Factor.Kind.REDUCTION, reduction));
+            factors.add(new Factor(nextName(), size, Factor.Kind.REDUCTION, reduction, null));
+            return factors.size() - 1;
+        }
+
+        /** A new window or shift factor of which devices can exchange what they need. */
+        public int exchanging(long size, Factor.Kind kind, @Nullable Reduction reduction, Exchange exchange) {
+            factors.add(new Factor(nextName(), size, kind, reduction, exchange));
             return factors.size() - 1;
         }
 

@@ -2,11 +2,17 @@ package dev.drover.ir.ops;
 
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.type.ArrayShape;
+import dev.drover.ir.type.DType;
 import java.util.Arrays;
 
 /** Makes literals. */
 final class Literals {
     private Literals() {}
+
+    /** The scalar 0. */
+    static Literal zero(DType dtype) {
+        return Literal.zeros(ArrayShape.scalar(dtype));
+    }
 
     /** A shape filled with a scalar of its type. */
     static Literal filled(ArrayShape shape, Literal scalar) {

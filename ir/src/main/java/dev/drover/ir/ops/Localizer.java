@@ -4,6 +4,7 @@ import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.type.ArrayShape;
 import java.util.List;
+import java.util.function.LongUnaryOperator;
 
 /** What {@link Op#localize} needs to know about one cut of an op's factors into equal blocks. */
 public interface Localizer {
@@ -25,6 +26,16 @@ public interface Localizer {
 
     /** Which block of a factor is here: an {@code s32[]} value, a constant 0 if the factor is not cut. */
     Instruction partIndex(int factor);
+
+    /**
+     * The value as another part of a cut factor has it: on part k that of part {@code sourceByPart(k)}, zeros if there is no such part.
+     * Only between devices.
+     */
+    default Instruction fetched(int factor, LongUnaryOperator sourceByPart, Instruction value) {
+        throw new IllegalStateException(
+                "The parts of factor (" + rule().factors().get(factor).name() + ") of instruction (" + whole().name()
+                        + ") must be on devices to exchange values.");
+    }
 
     /** The local shape of a result leaf. */
     ArrayShape localResult(int leaf);

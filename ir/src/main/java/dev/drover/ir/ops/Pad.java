@@ -102,9 +102,37 @@ public record Pad(List<Long> low, List<Long> high, List<Long> interior) implemen
 
     @Override
     public FactorRule factors(List<Shape> operands, Shape result) {
-        return ShiftFactors.build(List.of(operands.get(0).asArray()), result.asArray(), this::untouched)
+        ArrayShape operand = operands.get(0).asArray();
+        ArrayShape padded = result.asArray();
+        return ShiftFactors.exchanging(
+                        operand, padded, this::untouched, d -> Halo.ofOutputs(window(d), operand.dim(d), padded.dim(d)))
                 .operand(List.of())
                 .build();
+    }
+
+    /** The window of one element by which the result reads the operand. */
+    private Window.Dim window(int dim) {
+        return new Window.Dim(1, 1, low.get(dim), high.get(dim), interior.get(dim) + 1, 1, false);
+    }
+
+    /** Parts need other padding: what lies outside the operand becomes padding first. */
+    @Override
+    public Instruction localize(Localizer local) {
+        Instruction value = local.operands().get(0);
+        Instruction filler = local.operands().get(1);
+        List<Long> before = new ArrayList<>(low);
+        List<Long> after = new ArrayList<>(high);
+        for (int d = 0; d < low.size(); d++) {
+            int factor = Halos.cut(local, local.rule().operands().get(0).get(d));
+            if (factor >= 0) {
+                Halo halo = Halos.of(local, factor);
+                value = Halos.extended(local, factor, halo, value, d, filler);
+                Window.Dim window = halo.window(window(d), local.parts(factor));
+                before.set(d, window.padLow());
+                after.set(d, window.padHigh());
+            }
+        }
+        return local.builder().add(new Pad(before, after, interior), value, filler);
     }
 
     @Override

@@ -96,7 +96,10 @@ public record ReduceWindow(Window window, Computation reducer) implements Op {
         return n == 1 ? results.get(0) : new TupleShape(results);
     }
 
-    /** Dims that the window leaves alone are free, the others need halos. */
+    /**
+     * Dims that the window leaves alone are free, the others need halos; these can be exchanged where padding may be folded, being
+     * neutral.
+     */
     @Override
     public FactorRule factors(List<Shape> operands, Shape result) {
         int n = operands.size() / 2;
@@ -105,7 +108,9 @@ public record ReduceWindow(Window window, Computation reducer) implements Op {
         FactorRule.Builder rule = new FactorRule.Builder();
         List<List<Integer>> inDims = new ArrayList<>();
         List<List<Integer>> outDims = new ArrayList<>();
-        windowDims(rule, window, in, out, inDims, outDims);
+        boolean foldsPadding =
+                n == 1 && reduction() != null && operands.get(1).asArray().dtype() == in.dtype();
+        windowDims(rule, window, in, out, inDims, outDims, foldsPadding ? Halo::ofOutputs : null);
         for (int i = 0; i < n; i++) {
             rule.operand(inDims);
             rule.result(outDims);
@@ -116,17 +121,29 @@ public record ReduceWindow(Window window, Computation reducer) implements Op {
         return rule.build();
     }
 
-    /** Factors for the dims of an array and of what a window makes of it. */
+    /** How a window over this many inputs, making this many outputs, exchanges. */
+    @FunctionalInterface
+    interface ExchangeOfWindow {
+        Exchange of(Window.Dim window, long inputs, long outputs);
+    }
+
+    /** Factors for the dims of an array and of what a window makes of it, with the exchange of those that have one. */
     static void windowDims(
             FactorRule.Builder rule,
             Window window,
             ArrayShape in,
             ArrayShape out,
             List<List<Integer>> inDims,
-            List<List<Integer>> outDims) {
+            List<List<Integer>> outDims,
+            @Nullable ExchangeOfWindow exchange) {
         for (int d = 0; d < in.rank(); d++) {
             if (window.dim(d).isTrivial()) {
                 List<Integer> factor = in.dim(d) == 1 ? List.of() : List.of(rule.free(in.dim(d)));
+                inDims.add(factor);
+                outDims.add(factor);
+            } else if (exchange != null && in.dim(d) > 1 && out.dim(d) > 1) {
+                Exchange moves = exchange.of(window.dim(d), in.dim(d), out.dim(d));
+                List<Integer> factor = List.of(rule.exchanging(out.dim(d), Factor.Kind.WINDOW, null, moves));
                 inDims.add(factor);
                 outDims.add(factor);
             } else {
@@ -134,6 +151,30 @@ public record ReduceWindow(Window window, Computation reducer) implements Op {
                 outDims.add(out.dim(d) == 1 ? List.of() : List.of(rule.factor(out.dim(d), Factor.Kind.WINDOW)));
             }
         }
+    }
+
+    /** What lies outside counts nothing. */
+    @Override
+    public Instruction localize(Localizer local) {
+        List<Instruction> operands = new ArrayList<>(local.operands());
+        List<Window.Dim> windows = new ArrayList<>();
+        OpBuilder build = new OpBuilder(local.builder());
+        for (int d = 0; d < window.rank(); d++) {
+            int factor = Halos.cut(local, local.rule().operands().get(0).get(d));
+            Reduction reduction = reduction();
+            if (factor < 0 || reduction == null) {
+                windows.add(window.dim(d));
+                continue;
+            }
+            Halo halo = Halos.of(local, factor);
+            Instruction array = operands.get(0);
+            Instruction neutral = halo.leaves(local.parts(factor))
+                    ? build.constant(Reducers.neutral(reduction, array.array().dtype()))
+                    : null;
+            operands.set(0, Halos.extended(local, factor, halo, array, d, neutral));
+            windows.add(halo.window(window.dim(d), local.parts(factor)));
+        }
+        return local.builder().add(new ReduceWindow(new Window(windows), reducer), operands);
     }
 
     @Override

@@ -33,7 +33,24 @@ public record Reverse(List<Integer> dimensions) implements Op {
 
     @Override
     public FactorRule factors(List<Shape> operands, Shape result) {
-        return ShiftFactors.rule(List.of(operands.get(0).asArray()), result.asArray(), d -> !dimensions.contains(d));
+        ArrayShape operand = operands.get(0).asArray();
+        return ShiftFactors.exchanging(
+                        operand, result.asArray(), d -> !dimensions.contains(d), d -> new Mirror(operand.dim(d)))
+                .build();
+    }
+
+    /** Part k takes the block of part n - 1 - k, and reverses it. */
+    @Override
+    public Instruction localize(Localizer local) {
+        Instruction value = local.operands().get(0);
+        for (int d : dimensions) {
+            int factor = Halos.cut(local, local.rule().operands().get(0).get(d));
+            if (factor >= 0) {
+                long last = local.parts(factor) - 1;
+                value = local.fetched(factor, part -> last - part, value);
+            }
+        }
+        return local.builder().add(this, value);
     }
 
     @Override

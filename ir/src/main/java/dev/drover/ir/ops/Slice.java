@@ -90,7 +90,14 @@ public record Slice(List<Long> starts, List<Long> limits, List<Long> strides) im
     @Override
     public FactorRule factors(List<Shape> operands, Shape result) {
         ArrayShape operand = operands.get(0).asArray();
-        return ShiftFactors.rule(List.of(operand), result.asArray(), d -> takesAll(operand, d));
+        ArrayShape part = result.asArray();
+        return ShiftFactors.exchanging(
+                        operand,
+                        part,
+                        d -> takesAll(operand, d),
+                        d -> Halo.ofOutputs(
+                                new Window.Dim(1, strides.get(d), -starts.get(d), 0), operand.dim(d), part.dim(d)))
+                .build();
     }
 
     @Override
@@ -143,11 +150,19 @@ public record Slice(List<Long> starts, List<Long> limits, List<Long> strides) im
     @Override
     public Instruction localize(Localizer local) {
         ArrayShape whole = local.whole().operand(0).array();
-        ArrayShape part = local.operands().get(0).array();
-        List<Long> ends = new ArrayList<>();
+        Instruction value = local.operands().get(0);
+        List<Long> begins = new ArrayList<>(starts);
+        List<Long> ends = new ArrayList<>(limits);
         for (int d = 0; d < whole.rank(); d++) {
-            ends.add(takesAll(whole, d) ? Long.valueOf(part.dim(d)) : limits.get(d));
+            int factor = Halos.cut(local, local.rule().operands().get(0).get(d));
+            if (factor >= 0) {
+                value = Halos.extended(local, factor, Halos.of(local, factor), value, d, null);
+                begins.set(d, 0L);
+                ends.set(d, value.array().dim(d));
+            } else if (takesAll(whole, d)) {
+                ends.set(d, value.array().dim(d));
+            }
         }
-        return local.builder().add(new Slice(starts, ends, strides), local.operands());
+        return local.builder().add(new Slice(begins, ends, strides), value);
     }
 }

@@ -48,6 +48,11 @@ public record Window(List<Dim> dims) {
             return new Dim(1, 1, 0, 0);
         }
 
+        /** Dilated positions from its first element to its last. */
+        public long extent() {
+            return (size - 1) * windowDilation + 1;
+        }
+
         /** Whether each output position sees exactly the input element of the same position. */
         public boolean isTrivial() {
             return size == 1 && stride == 1 && padLow == 0 && padHigh == 0 && baseDilation == 1;
@@ -56,7 +61,7 @@ public record Window(List<Dim> dims) {
         /** Output positions over an input of this many elements. */
         public long outputs(long inputs) {
             long padded = (inputs == 0 ? 0 : (inputs - 1) * baseDilation + 1) + padLow + padHigh;
-            long extent = (size - 1) * windowDilation + 1;
+            long extent = extent();
             return padded < extent ? 0 : (padded - extent) / stride + 1;
         }
 
@@ -78,7 +83,7 @@ public record Window(List<Dim> dims) {
          * dilation change places.
          */
         Dim transposed(long inputs, long outputs) {
-            long extent = (size - 1) * windowDilation + 1;
+            long extent = extent();
             long dilatedInputs = inputs == 0 ? 0 : (inputs - 1) * baseDilation + 1;
             long dilatedOutputs = outputs == 0 ? 0 : (outputs - 1) * stride + 1;
             long low = extent - padLow - 1;
@@ -92,7 +97,7 @@ public record Window(List<Dim> dims) {
          * window dilation change places.
          */
         Dim transposedForKernel(long inputs, long outputs) {
-            long extent = (size - 1) * windowDilation + 1;
+            long extent = extent();
             long dilatedInputs = inputs == 0 ? 0 : (inputs - 1) * baseDilation + 1;
             long dilatedOutputs = outputs == 0 ? 0 : (outputs - 1) * stride + 1;
             long high = dilatedOutputs + extent - 1 - dilatedInputs - padLow;

@@ -109,7 +109,7 @@ class ConvolutionTest {
         // a groups, b batch, c output features of a group, d input features of a group, e f the cut spatial dim, h the
         // free one
         assertThat(grouped.factors(List.of(input, kernel), out).toString())
-                .isEqualTo("(b e h (a d), g 1 d (a c)) -> b f h (a c); d reduction sum; e window; f window; g whole");
+                .isEqualTo("(b e|f g (a d), f 1 d (a c)) -> b e g (a c); d reduction sum; e window; f window sum");
         // the form of a filter's gradient: the reduced batch is the input feature
         Convolution filter = new Convolution(
                 Window.parse("{size=14x15 pad=1_1x1_1}"), ConvDims.parse("f01b_i01o->01bf"), 1, 1, DType.F32);

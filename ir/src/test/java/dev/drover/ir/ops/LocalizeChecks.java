@@ -173,6 +173,10 @@ final class LocalizeChecks {
         long[] sizes = new long[dims.size()];
         for (int d = 0; d < sizes.length; d++) {
             sizes[d] = 1;
+            if (spanned(rule, dims.get(d))) {
+                sizes[d] = shape.dim(d);
+                continue;
+            }
             for (int f : dims.get(d)) {
                 sizes[d] *= rule.factors().get(f).size() / parts[f];
             }
@@ -180,8 +184,16 @@ final class LocalizeChecks {
         return shape.withDims(sizes);
     }
 
+    /** Whether factors that exchange span a dim. Parts cannot exchange here, so these factors are never cut. */
+    private static boolean spanned(FactorRule rule, List<Integer> dim) {
+        return dim.stream().anyMatch(f -> rule.factors().get(f).spansDims());
+    }
+
     /** For each local index of a dim, the index in the whole dim. */
-    private static long[] indexes(FactorRule rule, List<Integer> dim, long[] parts, long[] part) {
+    private static long[] indexes(FactorRule rule, List<Integer> dim, long wholeSize, long[] parts, long[] part) {
+        if (spanned(rule, dim)) {
+            return java.util.stream.LongStream.range(0, wholeSize).toArray();
+        }
         long[] out = {0};
         for (int f : dim) {
             long size = rule.factors().get(f).size();
@@ -203,7 +215,7 @@ final class LocalizeChecks {
             FactorRule rule, List<List<Integer>> dims, ArrayShape whole, long[] parts, long[] part) {
         int[] out = {0};
         for (int d = 0; d < dims.size(); d++) {
-            long[] indexes = indexes(rule, dims.get(d), parts, part);
+            long[] indexes = indexes(rule, dims.get(d), whole.dim(d), parts, part);
             int[] next = new int[out.length * indexes.length];
             int n = 0;
             for (int major : out) {

@@ -3,11 +3,10 @@ package dev.drover.plan.lower;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.ops.FactorRule;
 import dev.drover.ir.ops.GetTupleElement;
-import dev.drover.ir.ops.Localizer;
 import dev.drover.ir.ops.Tuple;
 import dev.drover.ir.type.ArrayShape;
+import dev.drover.ir.type.Shape;
 import dev.drover.ir.type.TupleShape;
 import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.sharding.OpShardings;
@@ -16,8 +15,10 @@ import dev.drover.plan.sharding.ReshardStep;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.Sharding;
 import dev.drover.plan.sharding.ShardingDecisions;
+import dev.drover.plan.sharding.Source;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 
@@ -110,8 +111,10 @@ public final class Lowering {
     }
 
     private List<Piece> lower(Instruction instruction) {
-        if (instruction.op() instanceof GetTupleElement element) {
-            return List.of(piecesById.get(instruction.operand(0).id()).get(element.index()));
+        if (Source.isWiring(instruction)) {
+            return Source.ofLeaves(instruction).stream()
+                    .map(source -> piecesById.get(source.producer().id()).get(source.leaf()))
+                    .toList();
         }
         OpShardings shardings = new OpShardings(instruction, mesh);
         OpStrategy strategy = decisions.strategies().get(instruction.id());
@@ -119,14 +122,44 @@ public final class Lowering {
             throw new IllegalArgumentException("The strategy (" + strategy.choiceByAxis() + ") of instruction ("
                     + instruction.name() + ") must fit its rule " + shardings.rule() + " on mesh " + mesh + ".");
         }
-        List<Instruction> operands = new ArrayList<>();
-        for (int i = 0; i < instruction.operands().size(); i++) {
-            operands.add(reshard(instruction.operand(i), shardings.operand(strategy, i), instruction));
-        }
+        List<Instruction> operands = operands(instruction, shardings, strategy);
         int before = builder.size();
         Instruction local = localize(instruction, shardings, strategy, operands);
         mark(before, instruction.id());
         return pieces(instruction, local, shardings, strategy);
+    }
+
+    /** Local operands; a tuple that a loop or conditional takes is made of its elements as they are needed. */
+    private List<Instruction> operands(Instruction instruction, OpShardings shardings, OpStrategy strategy) {
+        List<Instruction> operands = new ArrayList<>();
+        int leaf = 0;
+        for (Instruction operand : instruction.operands()) {
+            if (!(operand.shape() instanceof TupleShape)) {
+                operands.add(reshard(operand, shardings.operand(strategy, leaf++), instruction));
+                continue;
+            }
+            List<Instruction> elements = new ArrayList<>();
+            for (int i = 0; i < operand.shape().leaves().size(); i++) {
+                elements.add(reshard(
+                        piecesById.get(operand.id()).get(i),
+                        operand,
+                        shardings.operand(strategy, leaf++),
+                        instruction));
+            }
+            int before = builder.size();
+            operands.add(tupled(operand.shape(), elements.iterator()));
+            mark(before, instruction.id());
+        }
+        return operands;
+    }
+
+    private Instruction tupled(Shape shape, Iterator<Instruction> leaves) {
+        if (!(shape instanceof TupleShape tuple)) {
+            return leaves.next();
+        }
+        List<Instruction> elements =
+                tuple.elements().stream().map(e -> tupled(e, leaves)).toList();
+        return builder.add(new Tuple(elements.size()), elements);
     }
 
     private Instruction localize(
@@ -138,20 +171,21 @@ public final class Lowering {
         if (!cutAnywhere) {
             return builder.add(instruction.op(), operands, instruction.name(), instruction.annotations());
         }
-        return instruction.op().localize(new Local(instruction, shardings, strategy, operands));
+        return instruction.op().localize(new LocalCut(steps, mesh, shardings, strategy, operands));
     }
 
     private List<Piece> pieces(Instruction instruction, Instruction local, OpShardings shardings, OpStrategy strategy) {
         List<ArrayShape> wholeLeaves = instruction.shape().leaves();
         boolean tuple = instruction.shape() instanceof TupleShape;
         List<Piece> pieces = new ArrayList<>();
+        int before = builder.size();
+        List<Instruction> values = tuple ? new ArrayList<>() : List.of(local);
+        if (tuple) {
+            addElements(local, values);
+            mark(before, instruction.id());
+        }
         for (int leaf = 0; leaf < wholeLeaves.size(); leaf++) {
-            Instruction value = local;
-            if (tuple) {
-                int before = builder.size();
-                value = builder.add(new GetTupleElement(leaf), local);
-                mark(before, instruction.id());
-            }
+            Instruction value = values.get(leaf);
             Sharding sharding = shardings.result(strategy, leaf);
             ArrayShape expected = sharding.local(wholeLeaves.get(leaf), mesh);
             if (!value.shape().equals(expected)) {
@@ -163,8 +197,21 @@ public final class Lowering {
         return pieces;
     }
 
+    private void addElements(Instruction value, List<Instruction> leaves) {
+        if (value.shape() instanceof TupleShape tuple) {
+            for (int i = 0; i < tuple.elements().size(); i++) {
+                addElements(builder.add(new GetTupleElement(i), value), leaves);
+            }
+        } else {
+            leaves.add(value);
+        }
+    }
+
     private Instruction reshard(Instruction value, Sharding wanted, Instruction user) {
-        Piece piece = piece(value);
+        return reshard(piece(value), value, wanted, user);
+    }
+
+    private Instruction reshard(Piece piece, Instruction value, Sharding wanted, Instruction user) {
         boolean atUser = sites.atUsers().get(value.id());
         int origin = atUser ? user.id() : value.id();
         int site = atUser ? sites.siteById().get(user.id()) : -1;
@@ -176,63 +223,5 @@ public final class Lowering {
         }
         mark(before, origin);
         return local;
-    }
-
-    /** One instruction's cut, as its op sees it. */
-    private final class Local implements Localizer {
-        private final Instruction instruction;
-        private final OpShardings shardings;
-        private final OpStrategy strategy;
-        private final List<Instruction> operands;
-
-        private Local(Instruction instruction, OpShardings shardings, OpStrategy strategy, List<Instruction> operands) {
-            this.instruction = instruction;
-            this.shardings = shardings;
-            this.strategy = strategy;
-            this.operands = operands;
-        }
-
-        @Override
-        public ComputationBuilder builder() {
-            return builder;
-        }
-
-        @Override
-        public List<Instruction> operands() {
-            return operands;
-        }
-
-        @Override
-        public Instruction whole() {
-            return instruction;
-        }
-
-        @Override
-        public FactorRule rule() {
-            return shardings.rule();
-        }
-
-        @Override
-        public long parts(int factor) {
-            return shardings.parts(strategy, factor);
-        }
-
-        @Override
-        public Instruction partIndex(int factor) {
-            List<Integer> axes = new ArrayList<>();
-            for (int axis = 0; axis < mesh.rank(); axis++) {
-                if (strategy.choice(axis) == factor) {
-                    axes.add(axis);
-                }
-            }
-            return steps.coordinate(axes);
-        }
-
-        @Override
-        public ArrayShape localResult(int leaf) {
-            return shardings
-                    .result(strategy, leaf)
-                    .local(instruction.shape().leaves().get(leaf), mesh);
-        }
     }
 }

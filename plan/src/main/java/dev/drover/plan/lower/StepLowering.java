@@ -8,6 +8,7 @@ import dev.drover.ir.ops.AllReduce;
 import dev.drover.ir.ops.AllToAll;
 import dev.drover.ir.ops.BinaryKind;
 import dev.drover.ir.ops.Channel;
+import dev.drover.ir.ops.CollectivePermute;
 import dev.drover.ir.ops.OpBuilder;
 import dev.drover.ir.ops.PartitionId;
 import dev.drover.ir.ops.ReduceScatter;
@@ -24,6 +25,7 @@ import dev.drover.plan.sharding.Sharding;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.function.LongUnaryOperator;
 
 /**
  * One resharding step as instructions. A cut of a dim takes a digit of the dim's index; with the digits of other axes already
@@ -47,6 +49,10 @@ final class StepLowering {
         this.builder = builder;
         this.build = new OpBuilder(builder);
         this.mesh = mesh;
+    }
+
+    ComputationBuilder builder() {
+        return builder;
     }
 
     Instruction lower(Instruction local, ReshardStep step) {
@@ -82,6 +88,36 @@ final class StepLowering {
             index = build.add(build.mul(index, mesh.size(axis)), along(axis));
         }
         return index;
+    }
+
+    /**
+     * The value as the device has it whose coordinate along several axes (the first outermost) is {@code sourceByPart} of this one's;
+     * zeros where there is none.
+     */
+    Instruction fetched(Instruction value, List<Integer> axes, LongUnaryOperator sourceByPart) {
+        long parts = 1;
+        for (int axis : axes) {
+            parts *= mesh.size(axis);
+        }
+        List<CollectivePermute.Pair> pairs = new ArrayList<>();
+        for (int device = 0; device < mesh.devices(); device++) {
+            long part = 0;
+            for (int axis : axes) {
+                part = part * mesh.size(axis) + mesh.coordinate(device, axis);
+            }
+            long from = sourceByPart.applyAsLong(part);
+            if (from >= 0 && from < parts) {
+                int source = device;
+                for (int i = axes.size() - 1; i >= 0; i--) {
+                    int axis = axes.get(i);
+                    int coordinate = Math.toIntExact(from % mesh.size(axis));
+                    source += (coordinate - mesh.coordinate(device, axis)) * mesh.deviceStride(axis);
+                    from /= mesh.size(axis);
+                }
+                pairs.add(new CollectivePermute.Pair(source, device));
+            }
+        }
+        return pairs.isEmpty() ? build.zerosLike(value) : builder.add(new CollectivePermute(++channels, pairs), value);
     }
 
     private Instruction along(int axis) {

@@ -11,20 +11,22 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * One instruction's rule on one mesh: which strategies are legal, and which shardings each implies. Operands must be arrays (a
- * flat graph), so operand leaves are operands.
+ * One instruction's rule on one mesh: which strategies are legal, and which shardings each implies. Operands count by leaf ({@link
+ * Source#ofOperands}); where they are arrays, as nearly always in a flat graph, the leaves are the operands.
  */
 public final class OpShardings {
     private final Instruction instruction;
     private final FactorRule rule;
     private final List<Set<Integer>> linearGroups;
     private final Mesh mesh;
+    private final List<ArrayShape> operandLeaves = new ArrayList<>();
 
     public OpShardings(Instruction instruction, Mesh mesh) {
         this.instruction = instruction;
         this.rule = instruction.op().factors(instruction.operandShapes(), instruction.shape());
         this.linearGroups = instruction.op().linearGroups();
         this.mesh = mesh;
+        instruction.operandShapes().forEach(shape -> operandLeaves.addAll(shape.leaves()));
     }
 
     public FactorRule rule() {
@@ -53,7 +55,7 @@ public final class OpShardings {
             return options;
         }
         for (int f = 0; f < rule.factors().size(); f++) {
-            if (rule.factors().get(f).cutsInto(mesh.size(axis))) {
+            if (rule.factors().get(f).cutsAmongDevices(mesh.size(axis))) {
                 options.add(f);
             }
         }
@@ -102,14 +104,45 @@ public final class OpShardings {
             if (choice >= rule.factors().size() || (strategy.passedGroup(axis) >= linearGroups.size())) {
                 return false;
             }
-            if (choice >= 0 && !rule.factors().get(choice).cutsInto(parts(strategy, choice))) {
+            if (choice >= 0 && !rule.factors().get(choice).cutsAmongDevices(parts(strategy, choice))) {
                 return false;
             }
             if (strategy.passedGroup(axis) >= 0 && !passes(strategy.passedGroup(axis))) {
                 return false;
             }
         }
-        return kinds(strategy).size() <= 1;
+        return kinds(strategy).size() <= 1 && !cutsAlternatives(strategy);
+    }
+
+    /** Whether two factors that span the same dim are cut. */
+    private boolean cutsAlternatives(OpStrategy strategy) {
+        for (List<List<Integer>> dims : rule.operands()) {
+            for (List<Integer> dim : dims) {
+                long cut = dim.stream()
+                        .filter(f -> rule.factors().get(f).spansDims() && parts(strategy, f) > 1)
+                        .count();
+                if (cut > 1) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    /** Whether devices exchange pieces of operands before they compute (halos). */
+    public boolean exchanges(OpStrategy strategy) {
+        return !exchangingAxes(strategy).isEmpty();
+    }
+
+    /** The axes that cut a factor by which devices exchange pieces of operands. */
+    public List<Integer> exchangingAxes(OpStrategy strategy) {
+        List<Integer> axes = new ArrayList<>();
+        for (int axis = 0; axis < mesh.rank(); axis++) {
+            if (strategy.cuts(axis) && rule.factors().get(strategy.choice(axis)).spansDims()) {
+                axes.add(axis);
+            }
+        }
+        return axes;
     }
 
     /** Different reductions do not commute, so the result may be partial in one kind only. */
@@ -150,7 +183,17 @@ public final class OpShardings {
         return divisions;
     }
 
-    /** The sharding that operand {@code operand} must have. */
+    /** Shape of operand leaf {@code operand}. */
+    public ArrayShape operandShape(int operand) {
+        return operandLeaves.get(operand);
+    }
+
+    /** How many leaves the operands have. */
+    public int operands() {
+        return operandLeaves.size();
+    }
+
+    /** The sharding that operand leaf {@code operand} must have. */
     public Sharding operand(OpStrategy strategy, int operand) {
         List<AxisState> states = new ArrayList<>();
         for (int axis = 0; axis < mesh.rank(); axis++) {
@@ -158,7 +201,7 @@ public final class OpShardings {
             if (group >= 0) {
                 states.add(linearGroups.get(group).contains(operand) ? AxisState.PARTIAL_SUM : AxisState.REPLICATED);
             } else {
-                states.add(cut(strategy, axis, rule.operands().get(operand)));
+                states.add(cut(strategy, axis, rule.operands().get(operand), operandLeaves.get(operand)));
             }
         }
         return new Sharding(states);
@@ -177,13 +220,14 @@ public final class OpShardings {
                 Reduction reduction = factor.reduction();
                 states.add(reduction == null ? AxisState.REPLICATED : new AxisState.Partial(reduction));
             } else {
-                states.add(cut(strategy, axis, dims));
+                states.add(
+                        cut(strategy, axis, dims, instruction.shape().leaves().get(leaf)));
             }
         }
         return new Sharding(states);
     }
 
-    private AxisState cut(OpStrategy strategy, int axis, List<List<Integer>> dims) {
+    private AxisState cut(OpStrategy strategy, int axis, List<List<Integer>> dims, ArrayShape shape) {
         int factor = strategy.choice(axis);
         if (factor < 0) {
             return AxisState.REPLICATED;
@@ -193,13 +237,14 @@ public final class OpShardings {
             if (at < 0) {
                 continue;
             }
-            long stride = rule.factors().get(factor).size();
+            boolean spans = rule.factors().get(factor).spansDims();
+            long stride = spans ? shape.dim(dim) : rule.factors().get(factor).size();
             for (int a = 0; a <= axis; a++) {
                 if (strategy.choice(a) == factor) {
                     stride /= mesh.size(a);
                 }
             }
-            for (int minor = at + 1; minor < dims.get(dim).size(); minor++) {
+            for (int minor = at + 1; !spans && minor < dims.get(dim).size(); minor++) {
                 stride *= rule.factors().get(dims.get(dim).get(minor)).size();
             }
             return new AxisState.Cut(dim, stride);

@@ -2,8 +2,6 @@ package dev.drover.plan.sharding;
 
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.ops.GetTupleElement;
-import dev.drover.ir.ops.Tuple;
 import dev.drover.plan.mesh.Mesh;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,9 +23,7 @@ public final class RandomStrategies {
         Random random = new Random(seed);
         List<OpStrategy> strategies = new ArrayList<>();
         for (Instruction instruction : flat.instructions()) {
-            boolean transparent = instruction.op() instanceof GetTupleElement
-                    || (instruction == flat.root() && instruction.op() instanceof Tuple);
-            if (transparent) {
+            if (Source.isWiring(instruction)) {
                 strategies.add(OpStrategy.replicated(mesh.rank()));
             } else {
                 List<OpStrategy> all = new OpShardings(instruction, mesh).all();

@@ -51,6 +51,10 @@ public final class Resharder {
         return mesh;
     }
 
+    public CollectiveCost cost() {
+        return cost;
+    }
+
     /** Steps of the cheapest path; empty if the shardings are equal. */
     public List<ReshardStep> path(ArrayShape shape, Sharding from, Sharding to) {
         if (from.equals(to)) {

@@ -2,7 +2,6 @@ package dev.drover.plan.sharding;
 
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.ops.GetTupleElement;
 import dev.drover.ir.ops.Tuple;
 import dev.drover.plan.mesh.Mesh;
 import java.util.ArrayList;
@@ -11,7 +10,7 @@ import java.util.List;
 /**
  * What is decided about one flat computation on one mesh.
  *
- * @param strategies by instruction id; those of get-tuple-element and the root tuple are not read
+ * @param strategies by instruction id; those of get-tuple-element and tuple are not read
  * @param outputs the sharding that each output must end with, none of them partial
  */
 public record ShardingDecisions(List<OpStrategy> strategies, List<Sharding> outputs) {
@@ -33,10 +32,9 @@ public record ShardingDecisions(List<OpStrategy> strategies, List<Sharding> outp
         for (int i = 0; i < outputs.size(); i++) {
             int parameter = updatedParameters.get(i);
             Instruction end = parameter >= 0 ? flat.parameters().get(parameter) : outputs.get(i);
-            int leaf = end.op() instanceof GetTupleElement element ? element.index() : 0;
-            Instruction producer = end.op() instanceof GetTupleElement ? end.operand(0) : end;
-            ends.add(new OpShardings(producer, mesh)
-                    .result(strategies.get(producer.id()), leaf)
+            Source source = Source.of(end);
+            ends.add(new OpShardings(source.producer(), mesh)
+                    .result(strategies.get(source.producer().id()), source.leaf())
                     .withoutPartial());
         }
         return new ShardingDecisions(strategies, ends);

@@ -4,11 +4,10 @@ import dev.drover.ir.UserError;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.Factor;
-import dev.drover.ir.ops.GetTupleElement;
-import dev.drover.ir.ops.Tuple;
 import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.OpStrategy;
+import dev.drover.plan.sharding.Source;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -30,16 +29,11 @@ public final class StrategyText {
         SortedMap<String, String> out = new TreeMap<>();
         for (Instruction instruction : flat.instructions()) {
             OpStrategy strategy = strategies.get(instruction.id());
-            if (!isTransparent(flat, instruction) && !strategy.equals(OpStrategy.replicated(mesh.rank()))) {
+            if (!Source.isWiring(instruction) && !strategy.equals(OpStrategy.replicated(mesh.rank()))) {
                 out.put(instruction.name(), print(new OpShardings(instruction, mesh), strategy, mesh));
             }
         }
         return out;
-    }
-
-    private static boolean isTransparent(Computation flat, Instruction instruction) {
-        return instruction.op() instanceof GetTupleElement
-                || (instruction == flat.root() && instruction.op() instanceof Tuple);
     }
 
     /** One strategy. */
@@ -70,7 +64,7 @@ public final class StrategyText {
             String text = texts.get(instruction.name());
             unknown.remove(instruction.name());
             OpStrategy strategy = OpStrategy.replicated(mesh.rank());
-            if (text != null && !isTransparent(flat, instruction)) {
+            if (text != null && !Source.isWiring(instruction)) {
                 OpShardings shardings = new OpShardings(instruction, mesh);
                 OpStrategy parsed = parse(shardings, text, mesh);
                 if (parsed == null || !shardings.isLegal(parsed)) {

@@ -74,6 +74,72 @@ class LoweringTest {
 
     private static final List<Integer> UPDATES = List.of(1, -1, -1, -1);
 
+    /** A loop that goes on until its error is small, and a branch: both stay whole, and take tuples of sharded values. */
+    private static final String LOOP = """
+            HloModule loop
+
+            add {
+              a = f64[] parameter(0)
+              b = f64[] parameter(1)
+              ROOT s = f64[] add(a, b)
+            }
+
+            more {
+              state = (f64[], (f64[8,4], s32[])) parameter(0)
+              error = f64[] get-tuple-element(state), index=0
+              least = f64[] constant(0.001)
+              ROOT go = pred[] compare(error, least), direction=GT
+            }
+
+            turn {
+              state = (f64[], (f64[8,4], s32[])) parameter(0)
+              inner = (f64[8,4], s32[]) get-tuple-element(state), index=1
+              x = f64[8,4] get-tuple-element(inner), index=0
+              n = s32[] get-tuple-element(inner), index=1
+              half = f64[] constant(0.5)
+              halves = f64[8,4] broadcast(half), dimensions={}
+              next = f64[8,4] multiply(x, halves)
+              squares = f64[8,4] multiply(next, next)
+              zero = f64[] constant(0)
+              left = f64[] reduce(squares, zero), dimensions={0,1}, to_apply=add
+              one = s32[] constant(1)
+              m = s32[] add(n, one)
+              both = (f64[8,4], s32[]) tuple(next, m)
+              ROOT out = (f64[], (f64[8,4], s32[])) tuple(left, both)
+            }
+
+            first {
+              pair = (f64[8,4], f64[8,4]) parameter(0)
+              ROOT a = f64[8,4] get-tuple-element(pair), index=0
+            }
+
+            second {
+              pair = (f64[8,4], f64[8,4]) parameter(0)
+              ROOT b = f64[8,4] get-tuple-element(pair), index=1
+            }
+
+            ENTRY main {
+              x = f64[8,4] parameter(0)
+              w = f64[4,4] parameter(1)
+              y = f64[8,4] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+              start = f64[] constant(1)
+              none = s32[] constant(0)
+              inner = (f64[8,4], s32[]) tuple(y, none)
+              state = (f64[], (f64[8,4], s32[])) tuple(start, inner)
+              loop = (f64[], (f64[8,4], s32[])) while(state), condition=more, body=turn
+              left = (f64[8,4], s32[]) get-tuple-element(loop), index=1
+              small = f64[8,4] get-tuple-element(left), index=0
+              turns = s32[] get-tuple-element(left), index=1
+              few = s32[] constant(3)
+              often = pred[] compare(turns, few), direction=GT
+              pair = (f64[8,4], f64[8,4]) tuple(small, y)
+              chosen = f64[8,4] conditional(often, pair, pair), true_computation=first, false_computation=second
+              grad = f64[4,4] dot(x, chosen), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+              next = f64[4,4] subtract(w, grad)
+              ROOT out = (f64[4,4], s32[], f64[8,4]) tuple(next, turns, chosen)
+            }
+            """;
+
     private static List<Literal> inputs(Computation entry) {
         Random random = new Random(5);
         List<Literal> out = new ArrayList<>();
@@ -90,10 +156,14 @@ class LoweringTest {
     }
 
     private static void check(Mesh mesh, long seed) {
-        Computation entry = HloReader.read("parts.hlo", PROGRAM).entry();
+        check(PROGRAM, UPDATES, mesh, seed);
+    }
+
+    private static void check(String program, List<Integer> updates, Mesh mesh, long seed) {
+        Computation entry = HloReader.read("parts.hlo", program).entry();
         List<Literal> inputs = inputs(entry);
         Value.Tuple expected = (Value.Tuple) Evaluator.evaluate(entry, inputs);
-        ShardingDecisions decisions = RandomStrategies.draw(entry, UPDATES, mesh, seed);
+        ShardingDecisions decisions = RandomStrategies.draw(entry, updates, mesh, seed);
         Resharder resharder =
                 new Resharder(mesh, (kind, axis, bytes) -> kind == CollectiveKind.ALL_REDUCE ? 2.0 * bytes : bytes);
         Lowered lowered = Lowering.lower(entry, decisions, resharder, ReshardSites.single(entry));
@@ -142,6 +212,13 @@ class LoweringTest {
     void anyStrategiesOnASquare(int seed) {
         check(Mesh.of(2, 2), seed);
         check(Mesh.of(2, 4), seed + 1000L * Long.getLong("seed", 1));
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 3, 4, 5, 6, 7, 8})
+    void loopsOfUnknownLengthTakeShardedValues(int seed) {
+        check(LOOP, List.of(1, -1, -1), Mesh.of(2), seed);
+        check(LOOP, List.of(1, -1, -1), Mesh.of(2, 2), seed + 1000L * Long.getLong("seed", 1));
     }
 
     @ParameterizedTest

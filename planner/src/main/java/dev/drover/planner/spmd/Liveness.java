@@ -1,9 +1,9 @@
 package dev.drover.planner.spmd;
 
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.ops.GetTupleElement;
 import dev.drover.ir.ops.Parameter;
 import dev.drover.ir.ops.Tuple;
+import dev.drover.plan.sharding.Source;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -30,8 +30,8 @@ final class Liveness {
             if (user == input.flat().root() && user.op() instanceof Tuple) {
                 continue;
             }
-            // A view of a tuple's leaf keeps the tuple alive as long as itself.
-            int end = user.op() instanceof GetTupleElement ? Math.max(liveness.lastUse[id], id) : id;
+            // What is seen through a tuple is alive as long as what it is seen as.
+            int end = Source.isWiring(user) ? Math.max(liveness.lastUse[id], id) : id;
             for (Instruction operand : user.operands()) {
                 liveness.lastUse[operand.id()] = Math.max(liveness.lastUse[operand.id()], end);
             }

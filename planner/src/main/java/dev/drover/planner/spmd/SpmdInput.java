@@ -2,8 +2,8 @@ package dev.drover.planner.spmd;
 
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.ops.GetTupleElement;
 import dev.drover.ir.ops.Tuple;
+import dev.drover.plan.sharding.Source;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -55,8 +55,7 @@ public record SpmdInput(
         List<Instruction> values = outputs();
         for (int i = 0; i < values.size(); i++) {
             Instruction value = values.get(i);
-            Instruction maker = value.op() instanceof GetTupleElement ? value.operand(0) : value;
-            if (updatedParameters.get(i) < 0 && maker == producer) {
+            if (updatedParameters.get(i) < 0 && Source.of(value).producer() == producer) {
                 out.add(i);
             }
         }

@@ -2,14 +2,15 @@ package dev.drover.planner.spmd;
 
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.ops.GetTupleElement;
 import dev.drover.ir.ops.Tuple;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.mesh.Mesh;
+import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.OpStrategy;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.Sharding;
 import dev.drover.plan.sharding.ShardingDecisions;
+import dev.drover.plan.sharding.Source;
 import dev.drover.solver.Solution;
 import dev.drover.solver.StrategyProblem;
 import java.util.ArrayList;
@@ -22,7 +23,7 @@ import java.util.Map;
  *
  * <pre>
  *   node    an instruction; a strategy of its {@link StrategySet}
- *           cost   repeats * roofline time of a device's piece
+ *           cost   repeats * roofline time of a device's piece, and of exchanging halos if its strategy does
  *           usage  bytes of a device's piece of the result, times copies in flight, while it is alive
  *   edge    producer -> user: repeats * time of the cheapest path between the sharding made and the one needed
  *           update -> parameter: the new state must come back to where the old one was
@@ -43,13 +44,6 @@ public final class SpmdProblem {
 
     private record CostKey(StrategySet set, long repeats) {}
 
-    /** Where an array value comes from: an instruction and a leaf of its result. */
-    private record Source(Instruction producer, int leaf) {
-        ArrayShape shape() {
-            return producer.shape().leaves().get(leaf);
-        }
-    }
-
     public SpmdProblem(SpmdInput input, InstructionCost instructionCost, Resharder resharder) {
         this.input = input;
         this.instructionCost = instructionCost;
@@ -66,21 +60,10 @@ public final class SpmdProblem {
         return input.flat();
     }
 
-    private boolean isNode(Instruction instruction) {
-        return !(instruction.op() instanceof GetTupleElement)
-                && !(instruction == flat().root() && instruction.op() instanceof Tuple);
-    }
-
-    private static Source source(Instruction value) {
-        return value.op() instanceof GetTupleElement element
-                ? new Source(value.operand(0), element.index())
-                : new Source(value, 0);
-    }
-
     private List<Source> outputs() {
         Instruction root = flat().root();
         List<Instruction> values = root.op() instanceof Tuple ? root.operands() : List.of(root);
-        return values.stream().map(SpmdProblem::source).toList();
+        return values.stream().map(Source::of).toList();
     }
 
     /** The integer problem. */
@@ -89,7 +72,7 @@ public final class SpmdProblem {
         builder.usageLimit(input.memoryLimitBytes());
         Liveness liveness = Liveness.of(input);
         for (Instruction instruction : flat().instructions()) {
-            if (isNode(instruction)) {
+            if (!Source.isWiring(instruction)) {
                 StrategySet set = sets.of(instruction);
                 long offset = (long) input.stage(instruction) * (flat().size() + 1);
                 nodeById[instruction.id()] = builder.node(
@@ -101,8 +84,9 @@ public final class SpmdProblem {
             }
         }
         for (Instruction user : instructionByNode) {
-            for (int i = 0; i < user.operands().size(); i++) {
-                Source source = source(user.operand(i));
+            List<Source> operands = Source.ofOperands(user);
+            for (int i = 0; i < operands.size(); i++) {
+                Source source = operands.get(i);
                 long repeats = input.repeats(source.producer());
                 builder.edge(
                         nodeById[source.producer().id()], nodeById[user.id()], edge(source, sets.of(user), i, repeats));
@@ -150,13 +134,17 @@ public final class SpmdProblem {
     private long[] computeCosts(Instruction instruction, StrategySet set) {
         long[] costs = new long[set.size()];
         double flops = instruction.op().flops(instruction.operandShapes(), instruction.shape());
+        OpShardings shardings = new OpShardings(instruction, mesh());
         for (int s = 0; s < costs.length; s++) {
+            OpStrategy strategy = set.strategies().get(s);
+            if (shardings.exchanges(strategy)) {
+                LocalTime time = LocalTime.of(shardings, strategy, instructionCost, resharder);
+                costs[s] = Math.round((time.computeNanos() + time.exchangeNanos()) * input.repeats(instruction));
+                continue;
+            }
             List<ArrayShape> operands = new ArrayList<>();
-            for (int i = 0; i < instruction.operands().size(); i++) {
-                operands.add(set.operands()
-                        .get(s)
-                        .get(i)
-                        .local(instruction.operand(i).array(), mesh()));
+            for (int i = 0; i < shardings.operands(); i++) {
+                operands.add(set.operands().get(s).get(i).local(shardings.operandShape(i), mesh()));
             }
             List<ArrayShape> results = locals(instruction, set, s);
             double nanos =
@@ -230,7 +218,7 @@ public final class SpmdProblem {
         int rank = mesh().rank();
         for (Instruction instruction : flat().instructions()) {
             strategies.add(
-                    isNode(instruction)
+                    !Source.isWiring(instruction)
                             ? sets.of(instruction).strategies().get(choices.get(nodeById[instruction.id()]))
                             : OpStrategy.replicated(rank));
         }

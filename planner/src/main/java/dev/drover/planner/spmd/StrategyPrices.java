@@ -2,7 +2,6 @@ package dev.drover.planner.spmd;
 
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.ops.GetTupleElement;
 import dev.drover.ir.ops.Tuple;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.mesh.Mesh;
@@ -11,6 +10,7 @@ import dev.drover.plan.sharding.OpStrategy;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.Sharding;
 import dev.drover.plan.sharding.ShardingDecisions;
+import dev.drover.plan.sharding.Source;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -25,7 +25,7 @@ public final class StrategyPrices {
     /**
      * One strategy; times in nanoseconds of one execution.
      *
-     * @param operandNanos to bring the operands from where they are
+     * @param operandNanos to bring the operands from where they are, and to exchange their halos
      * @param userNanos to bring the result to where its users (and the step's outputs) want it
      * @param resultBytes of a device's piece
      */
@@ -69,12 +69,13 @@ public final class StrategyPrices {
         List<Sharding> operands = new ArrayList<>();
         List<ArrayShape> operandShapes = new ArrayList<>();
         double operandNanos = 0;
-        for (int i = 0; i < instruction.operands().size(); i++) {
-            ArrayShape shape = instruction.operand(i).array();
+        List<Source> sources = Source.ofOperands(instruction);
+        for (int i = 0; i < sources.size(); i++) {
+            ArrayShape shape = sources.get(i).shape();
             Sharding needed = shardings.operand(strategy, i);
             operands.add(needed);
             operandShapes.add(needed.local(shape, mesh()));
-            operandNanos += resharder.nanos(shape, made(instruction.operand(i)), needed);
+            operandNanos += resharder.nanos(shape, made(sources.get(i)), needed);
         }
         List<Sharding> results = new ArrayList<>();
         List<ArrayShape> resultShapes = new ArrayList<>();
@@ -86,46 +87,42 @@ public final class StrategyPrices {
         }
         double flops = instruction.op().flops(instruction.operandShapes(), instruction.shape())
                 / (double) shardings.divisions(strategy);
+        LocalTime time = shardings.exchanges(strategy)
+                ? LocalTime.of(shardings, strategy, cost, resharder)
+                : new LocalTime(cost.nanos(instruction, flops, operandShapes, resultShapes), 0);
         return new Price(
                 strategy,
                 strategy.equals(decisions.strategies().get(instruction.id())),
                 operands,
                 results,
-                cost.nanos(instruction, flops, operandShapes, resultShapes),
-                operandNanos,
+                time.computeNanos(),
+                operandNanos + time.exchangeNanos(),
                 userNanos(instruction, results),
                 resultShapes.stream().mapToLong(ArrayShape::sizeBytes).sum());
     }
 
     /** The sharding of a value as it is decided. */
-    private Sharding made(Instruction value) {
-        boolean element = value.op() instanceof GetTupleElement;
-        Instruction producer = element ? value.operand(0) : value;
-        int leaf = value.op() instanceof GetTupleElement get ? get.index() : 0;
-        return new OpShardings(producer, mesh()).result(decisions.strategies().get(producer.id()), leaf);
+    private Sharding made(Source source) {
+        Instruction producer = source.producer();
+        return new OpShardings(producer, mesh()).result(decisions.strategies().get(producer.id()), source.leaf());
     }
 
     private double userNanos(Instruction instruction, List<Sharding> results) {
         double nanos = 0;
         for (Instruction user : flat.instructions()) {
-            if (user.op() instanceof GetTupleElement element && user.operand(0) == instruction) {
-                nanos += useNanos(user, results.get(element.index()));
-            }
-        }
-        return instruction.shape() instanceof ArrayShape ? nanos + useNanos(instruction, results.get(0)) : nanos;
-    }
-
-    private double useNanos(Instruction value, Sharding made) {
-        double nanos = 0;
-        for (Instruction user : flat.instructions()) {
             boolean root = user == flat.root() && user.op() instanceof Tuple;
-            for (int i = 0; i < user.operands().size(); i++) {
-                if (user.operand(i) == value && !(user.op() instanceof GetTupleElement)) {
+            if (Source.isWiring(user) && !root) {
+                continue;
+            }
+            List<Source> sources = Source.ofOperands(user);
+            for (int i = 0; i < sources.size(); i++) {
+                Source source = sources.get(i);
+                if (source.producer() == instruction) {
                     Sharding needed = root
                             ? decisions.outputs().get(i)
                             : new OpShardings(user, mesh())
                                     .operand(decisions.strategies().get(user.id()), i);
-                    nanos += resharder.nanos(value.array(), made, needed);
+                    nanos += resharder.nanos(source.shape(), results.get(source.leaf()), needed);
                 }
             }
         }

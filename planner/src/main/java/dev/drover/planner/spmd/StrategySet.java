@@ -16,7 +16,7 @@ import java.util.Map;
  * The legal strategies of an instruction with the shardings that they imply; one object for all instructions of the same op on
  * the same shapes (repeated layers), so that it can be a key.
  *
- * @param operands by strategy, by operand
+ * @param operands by strategy, by operand leaf
  * @param results by strategy, by result leaf
  * @param divisions by strategy: devices among which the work is divided
  */
@@ -67,7 +67,7 @@ public record StrategySet(
             int leaves = instruction.shape().leaves().size();
             for (OpStrategy strategy : strategies) {
                 List<Sharding> needed = new ArrayList<>();
-                for (int i = 0; i < instruction.operands().size(); i++) {
+                for (int i = 0; i < shardings.operands(); i++) {
                     needed.add(intern(shardings.operand(strategy, i)));
                 }
                 List<Sharding> made = new ArrayList<>();

@@ -38,7 +38,7 @@ final class CommunicatorGroups {
             for (Instruction instruction : computation.instructions()) {
                 if (instruction.op() instanceof Collective collective) {
                     List<Integer> ranks = new ArrayList<>();
-                    for (int member : collective.channel().groups().groupOf(device, meshRanks.size())) {
+                    for (int member : collective.members(device, meshRanks.size())) {
                         ranks.add(meshRanks.get(member));
                     }
                     groups.add(ranks);

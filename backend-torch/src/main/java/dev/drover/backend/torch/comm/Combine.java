@@ -3,6 +3,7 @@ package dev.drover.backend.torch.comm;
 import static org.bytedeco.pytorch.global.torch.add_out;
 import static org.bytedeco.pytorch.global.torch.bitwise_and_out;
 import static org.bytedeco.pytorch.global.torch.bitwise_or_out;
+import static org.bytedeco.pytorch.global.torch.empty_like;
 import static org.bytedeco.pytorch.global.torch.logical_and_out;
 import static org.bytedeco.pytorch.global.torch.logical_or_out;
 import static org.bytedeco.pytorch.global.torch.maximum_out;
@@ -28,7 +29,12 @@ public final class Combine {
      */
     public static void into(Tensor result, Tensor left, Tensor right, DType dtype, Reduction reduction) {
         try (PointerScope scope = new PointerScope()) {
-            if (dtype == DType.F8E4M3FN || dtype == DType.F8E5M2) {
+            if (dtype == DType.U64 && (reduction == Reduction.MAX || reduction == Reduction.MIN)) {
+                // Carried as s64: with the top bit turned over, signed order is the unsigned one.
+                Tensor combined = empty_like(result);
+                apply(combined, topBitTurned(left), topBitTurned(right), dtype, reduction);
+                result.copy_(topBitTurned(combined));
+            } else if (dtype == DType.F8E4M3FN || dtype == DType.F8E5M2) {
                 // libtorch has no arithmetic on these.
                 Tensor wide = left.to(ScalarType.Float);
                 apply(wide, wide, right.to(ScalarType.Float), DType.F32, reduction);
@@ -45,28 +51,26 @@ public final class Combine {
         Tensor unused = switch (reduction) {
             case SUM -> add_out(result, left, right);
             case PROD -> mul_out(result, left, right);
-            case MAX -> maximum_out(result, signedOnly(left, dtype), right);
-            case MIN -> minimum_out(result, signedOnly(left, dtype), right);
+            case MAX -> maximum_out(result, left, right);
+            case MIN -> minimum_out(result, left, right);
             case AND ->
                 dtype == DType.PRED ? logical_and_out(result, left, right) : bitwise_and_out(result, left, right);
             case OR -> dtype == DType.PRED ? logical_or_out(result, left, right) : bitwise_or_out(result, left, right);
         };
     }
 
-    /** u64 is carried as s64, where the order of large values is another one. */
-    private static Tensor signedOnly(Tensor tensor, DType dtype) {
-        if (dtype == DType.U64) {
-            throw new UnsupportedOperationException("The type (u64) of a MIN or MAX over devices must be another.");
-        }
-        return tensor;
+    private static Tensor topBitTurned(Tensor tensor) {
+        return tensor.bitwise_xor(new Scalar(Long.MIN_VALUE));
     }
 
     private static void wrap(Tensor result, DType dtype, Reduction reduction) {
         if (reduction == Reduction.SUM || reduction == Reduction.PROD) {
             switch (dtype) {
                 case U16, U32, U4 -> result.bitwise_and_(new Scalar((1L << dtype.bits()) - 1));
-                case S4 ->
-                    throw new UnsupportedOperationException("The type (s4) of a sum over devices must be another.");
+                case S4 -> {
+                    // 8 and above are negative: ((x + 8) and 15) - 8.
+                    result.add_(new Scalar(8L)).bitwise_and_(new Scalar(15L)).sub_(new Scalar(8L));
+                }
                 default -> {
                     // The carrier wraps as the type does.
                 }

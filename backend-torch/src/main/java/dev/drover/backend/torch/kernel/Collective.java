@@ -283,6 +283,7 @@ final class Collective {
         int self = emitter.context().device();
         int n = node.inputs().size();
         int first = op.start() ? n : 0;
+        List<Integer> members = op.members(self, emitter.context().devices());
         for (int i = 0; i < n; i++) {
             View x = emitter.input(node, i);
             if (op.start()) {
@@ -292,12 +293,12 @@ final class Collective {
             View out = emitter.result(node, first + i);
             int tag = i;
             emitter.effect(List.of(input), List.of(out), List.of(), binder -> {
-                @Nullable Communicator all = all(emitter, binder);
+                @Nullable Communicator group = members.size() > 1 ? binder.group(ranks(emitter, members)) : null;
                 NativeBuffer from = flat(binder, input);
                 NativeBuffer to = flat(binder, out);
                 Tensor source = binder.tensor(input);
                 Tensor target = binder.tensor(out);
-                return () -> move(op, self, all, from, to, source, target, tag);
+                return () -> move(op, self, members, group, from, to, source, target, tag);
             });
         }
         for (int i = first + n; i < node.results().size(); i++) {
@@ -305,18 +306,11 @@ final class Collective {
         }
     }
 
-    private static @Nullable Communicator all(Emitter emitter, Binder binder) {
-        List<Integer> everyone = new ArrayList<>();
-        for (int d = 0; d < emitter.context().devices(); d++) {
-            everyone.add(d);
-        }
-        return everyone.size() == 1 ? null : binder.group(ranks(emitter, everyone));
-    }
-
     private static void move(
             CollectivePermute op,
             int self,
-            @Nullable Communicator all,
+            List<Integer> members,
+            @Nullable Communicator group,
             NativeBuffer from,
             NativeBuffer to,
             Tensor source,
@@ -328,10 +322,10 @@ final class Collective {
             if (pair.source() == self && pair.target() == self) {
                 target.copy_(source);
                 receives = true;
-            } else if (pair.source() == self && all != null) {
-                transfers.add(all.send(from, pair.target(), tag));
-            } else if (pair.target() == self && all != null) {
-                transfers.add(all.receive(to, pair.source(), tag));
+            } else if (pair.source() == self && group != null) {
+                transfers.add(group.send(from, members.indexOf(pair.target()), tag));
+            } else if (pair.target() == self && group != null) {
+                transfers.add(group.receive(to, members.indexOf(pair.source()), tag));
                 receives = true;
             }
         }
