@@ -95,6 +95,21 @@ class ChainTest {
                 2);
     }
 
+    /** Once the readers of x are one step, those of y must not become one: the path from the later to the earlier goes through x's. */
+    @Test
+    void noCyclesThroughStepsThatReachBack() {
+        Computation computation = Check.build(List.of(f32(32, 512), f32(32, 512)), (b, p) -> {
+            Instruction c = b.mul(p.get(0), 2);
+            Instruction first = b.broadcast(b.sum(c, 1), new long[] {32, 512}, 0);
+            Instruction e = b.add(p.get(1), first);
+            Instruction a = b.mul(p.get(1), 3);
+            Instruction second = b.broadcast(b.sum(a, 1), new long[] {32, 512}, 0);
+            return b.tuple(e, b.add(p.get(0), second));
+        });
+        bits(computation, 8);
+        Check.same(MEMORY, computation, 8);
+    }
+
     /** The sum needs the first product and gives to the last one: they must not become one step. */
     @Test
     void noCycles() {

@@ -54,9 +54,16 @@ final class Chains {
     private final Map<Node, Group> groupByNode = new HashMap<>();
     private final Map<Node, List<Node>> users = new HashMap<>();
 
+    /** By position: the last position of groups that begin there or before. */
+    private final int[] lastOfEarlier;
+
     private Chains(FlatProgram program) {
         this.program = program;
         this.order = program.order();
+        this.lastOfEarlier = new int[order.size()];
+        for (int i = 0; i < lastOfEarlier.length; i++) {
+            lastOfEarlier[i] = i;
+        }
     }
 
     static FlatProgram apply(FlatProgram program) {
@@ -144,6 +151,9 @@ final class Chains {
         larger.first = Math.min(larger.first, smaller.first);
         larger.last = Math.max(larger.last, smaller.last);
         smaller.members.forEach(node -> groupByNode.put(node, larger));
+        for (int i = larger.first; i < larger.last && lastOfEarlier[i] < larger.last; i++) {
+            lastOfEarlier[i] = larger.last;
+        }
     }
 
     private int externalInputs(Group one, Group other) {
@@ -163,10 +173,11 @@ final class Chains {
 
     /** Whether a path leads from one group to another through a third. */
     private boolean path(Group from, Group to) {
+        int bound = bound(to);
         Set<Group> seen = new HashSet<>(Set.of(from));
         Deque<Group> queue = new ArrayDeque<>();
         for (Group next : successors(from)) {
-            if (next != to && next.first <= to.last && seen.add(next)) {
+            if (next != to && next.first <= bound && seen.add(next)) {
                 queue.add(next);
             }
         }
@@ -175,12 +186,24 @@ final class Chains {
                 if (next == to) {
                     return true;
                 }
-                if (next.first <= to.last && seen.add(next)) {
+                if (next.first <= bound && seen.add(next)) {
                     queue.add(next);
                 }
             }
         }
         return false;
+    }
+
+    /**
+     * No path to a group leads through a group that begins after this position: a path goes back in the program only through a
+     * group that has members on both sides.
+     */
+    private int bound(Group to) {
+        int bound = to.last;
+        while (lastOfEarlier[bound] > bound) {
+            bound = lastOfEarlier[bound];
+        }
+        return bound;
     }
 
     private Set<Group> successors(Group group) {
