@@ -3,10 +3,10 @@ package dev.drover.backend.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import dev.drover.safetensors.Safetensors;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Graph;
 import dev.drover.ir.text.HloReader;
+import dev.drover.safetensors.Safetensors;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -132,11 +132,13 @@ public record Convolution(Window window, ConvDims dims, long featureGroups, long
         List<List<Integer>> ker = new ArrayList<>(in);
         List<List<Integer>> out = new ArrayList<>(in);
         List<Integer> group = free(rule, featureGroups * batchGroups);
-        List<Integer> batch = free(rule, output.dim(dims.outputBatch()));
         long groups = featureGroups * batchGroups;
-        List<Integer> outputs = free(rule, kernel.dim(dims.kernelOutput()) / groups);
+        List<Integer> batch = padded(rule, output.dim(dims.outputBatch()), batchGroups);
+        List<Integer> outputs = padded(rule, kernel.dim(dims.kernelOutput()) / groups, groups);
         long inputs = kernel.dim(dims.kernelInput());
-        List<Integer> reduced = inputs == 1 ? List.of() : List.of(rule.reduction(inputs, Reduction.SUM));
+        List<Integer> reduced = inputs == 1
+                ? List.of()
+                : List.of(featureGroups == 1 ? rule.sumPadded(inputs) : rule.reduction(inputs, Reduction.SUM));
         in.set(dims.inputBatch(), batchGroups > 1 ? join(group, batch) : batch);
         in.set(dims.inputFeature(), featureGroups > 1 ? join(group, reduced) : reduced);
         ker.set(dims.kernelInput(), reduced);
@@ -179,6 +181,11 @@ public record Convolution(Window window, ConvDims dims, long featureGroups, long
         long[] out = new long[rank];
         java.util.Arrays.fill(out, 1);
         return out;
+    }
+
+    /** A free factor, alone in its dims if there is one group. */
+    private static List<Integer> padded(FactorRule.Builder rule, long size, long groups) {
+        return size == 1 ? List.of() : List.of(groups == 1 ? rule.freePadded(size) : rule.free(size));
     }
 
     private static List<Integer> free(FactorRule.Builder rule, long size) {

@@ -137,24 +137,24 @@ public record Dot(
         List<List<Integer>> out = new ArrayList<>();
         for (int i = 0; i < lhsBatch.size(); i++) {
             long size = lhs.dim(lhsBatch.get(i));
-            List<Integer> factor = size == 1 ? List.of() : List.of(rule.free(size));
+            List<Integer> factor = size == 1 ? List.of() : List.of(rule.freePadded(size));
             left.set(lhsBatch.get(i), factor);
             right.set(rhsBatch.get(i), factor);
             out.add(factor);
         }
         for (int d : lhsFree(lhs.rank())) {
-            List<Integer> factor = lhs.dim(d) == 1 ? List.of() : List.of(rule.free(lhs.dim(d)));
+            List<Integer> factor = lhs.dim(d) == 1 ? List.of() : List.of(rule.freePadded(lhs.dim(d)));
             left.set(d, factor);
             out.add(factor);
         }
         for (int d : rhsFree(rhs.rank())) {
-            List<Integer> factor = rhs.dim(d) == 1 ? List.of() : List.of(rule.free(rhs.dim(d)));
+            List<Integer> factor = rhs.dim(d) == 1 ? List.of() : List.of(rule.freePadded(rhs.dim(d)));
             right.set(d, factor);
             out.add(factor);
         }
         for (int i = 0; i < lhsContracting.size(); i++) {
             long size = lhs.dim(lhsContracting.get(i));
-            List<Integer> factor = size == 1 ? List.of() : List.of(rule.reduction(size, Reduction.SUM));
+            List<Integer> factor = size == 1 ? List.of() : List.of(rule.sumPadded(size));
             left.set(lhsContracting.get(i), factor);
             right.set(rhsContracting.get(i), factor);
         }

@@ -10,13 +10,16 @@ import org.jspecify.annotations.Nullable;
  * @param kind how it may be cut
  * @param reduction how parts are combined where the result lacks it, or null: always for {@link Kind#REDUCTION}
  * @param exchange how parts read what others hold, or null if the op cannot be cut so
+ * @param padsWithZeros whether operands with zeros after their end along it make the same result, with more after its end; then it is alone
+ *     in its dims, and {@code localize} does not depend on its size
  */
 public record Factor(
         String name,
         long size,
         Kind kind,
         @Nullable Reduction reduction,
-        @Nullable Exchange exchange) {
+        @Nullable Exchange exchange,
+        boolean padsWithZeros) {
 
     /** How a factor may be cut into equal blocks. */
     public enum Kind {
@@ -46,6 +49,11 @@ public record Factor(
     /** Whether it spans each dim that it occurs in, whatever the dim's size. */
     public boolean spansDims() {
         return exchange != null;
+    }
+
+    /** Whether blocks that are not equal can be made so by zeros, each of more than one element but the last. */
+    public boolean padsInto(long parts) {
+        return padsWithZeros && parts > 1 && size > parts && size % parts != 0;
     }
 
     /** Whether it can be cut into this many equal blocks among devices, which may exchange what each needs of the others. */

@@ -95,7 +95,7 @@ public record FactorRule(List<Factor> factors, List<List<List<Integer>>> operand
 
         /** A new factor of a kind other than a reduction, named {@code a, b, ..} by position. */
         public int factor(long size, Factor.Kind kind) {
-            factors.add(new Factor(nextName(), size, kind, null, null));
+            factors.add(new Factor(nextName(), size, kind, null, null, false));
             return factors.size() - 1;
         }
 
@@ -105,13 +105,25 @@ public record FactorRule(List<Factor> factors, List<List<List<Integer>>> operand
         }
 
         public int reduction(long size, Reduction reduction) {
-            factors.add(new Factor(nextName(), size, Factor.Kind.REDUCTION, reduction, null));
+            factors.add(new Factor(nextName(), size, Factor.Kind.REDUCTION, reduction, null, false));
             return factors.size() - 1;
         }
 
         /** A new window or shift factor of which devices can exchange what they need. */
         public int exchanging(long size, Factor.Kind kind, @Nullable Reduction reduction, Exchange exchange) {
-            factors.add(new Factor(nextName(), size, kind, reduction, exchange));
+            factors.add(new Factor(nextName(), size, kind, reduction, exchange, false));
+            return factors.size() - 1;
+        }
+
+        /** A new free factor along which zeros may be appended. */
+        public int freePadded(long size) {
+            factors.add(new Factor(nextName(), size, Factor.Kind.FREE, null, null, true));
+            return factors.size() - 1;
+        }
+
+        /** A new factor of sums of products: zeros may be appended along it. */
+        public int sumPadded(long size) {
+            factors.add(new Factor(nextName(), size, Factor.Kind.REDUCTION, Reduction.SUM, null, true));
             return factors.size() - 1;
         }
 

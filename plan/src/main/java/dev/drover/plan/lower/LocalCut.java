@@ -39,7 +39,47 @@ public final class LocalCut implements Localizer {
                     "operand" + i, shardings.operand(strategy, i).local(shardings.operandShape(i), mesh)));
         }
         StepLowering steps = new StepLowering(builder, mesh);
-        return builder.build(whole.op().localize(new LocalCut(steps, mesh, shardings, strategy, operands)));
+        return builder.build(localized(steps, mesh, shardings, strategy, operands));
+    }
+
+    /**
+     * The op on local operands. Along an axis that does not divide what it cuts, operands and result are whole:
+     *
+     * <pre>
+     *   x[9] -> padded to 12 -> block of 3 -> op -> all-gather [12] -> y[9]      or, of a reduction: a term of the sum
+     * </pre>
+     */
+    static Instruction localized(
+            StepLowering steps, Mesh mesh, OpShardings shardings, OpStrategy strategy, List<Instruction> operands) {
+        FactorRule rule = shardings.rule();
+        List<Instruction> blocks = new ArrayList<>(operands);
+        for (int axis = 0; axis < mesh.rank(); axis++) {
+            for (int i = 0; i < operands.size() && shardings.pads(strategy, axis); i++) {
+                int dim = dimOf(rule.operands().get(i), strategy.choice(axis));
+                if (dim >= 0) {
+                    blocks.set(i, steps.paddedBlock(blocks.get(i), dim, axis));
+                }
+            }
+        }
+        Instruction whole = shardings.instruction();
+        Instruction result = whole.op().localize(new LocalCut(steps, mesh, shardings, strategy, blocks));
+        for (int axis = 0; axis < mesh.rank(); axis++) {
+            int dim = shardings.pads(strategy, axis) ? dimOf(rule.results().get(0), strategy.choice(axis)) : -1;
+            if (dim >= 0) {
+                result = steps.gatheredBlocks(result, dim, axis, whole.array().dim(dim));
+            }
+        }
+        return result;
+    }
+
+    /** The dim in which a factor is, or -1. */
+    private static int dimOf(List<List<Integer>> dims, int factor) {
+        for (int dim = 0; dim < dims.size(); dim++) {
+            if (dims.get(dim).contains(factor)) {
+                return dim;
+            }
+        }
+        return -1;
     }
 
     @Override

@@ -171,7 +171,7 @@ public final class Lowering {
         if (!cutAnywhere) {
             return builder.add(instruction.op(), operands, instruction.name(), instruction.annotations());
         }
-        return instruction.op().localize(new LocalCut(steps, mesh, shardings, strategy, operands));
+        return LocalCut.localized(steps, mesh, shardings, strategy, operands);
     }
 
     private List<Piece> pieces(Instruction instruction, Instruction local, OpShardings shardings, OpStrategy strategy) {

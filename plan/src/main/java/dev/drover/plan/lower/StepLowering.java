@@ -120,6 +120,22 @@ final class StepLowering {
         return pairs.isEmpty() ? build.zerosLike(value) : builder.add(new CollectivePermute(++channels, pairs), value);
     }
 
+    /** This device's block along an axis of a dim that is padded with zeros to equal blocks. */
+    Instruction paddedBlock(Instruction value, int dim, int axis) {
+        long size = value.array().dim(dim);
+        long block = (size + mesh.size(axis) - 1) / mesh.size(axis);
+        long[] none = new long[value.array().rank()];
+        long[] high = none.clone();
+        high[dim] = block * mesh.size(axis) - size;
+        Instruction padded = build.pad(value, 0, none, high);
+        return dynamicSlice(padded, dim, build.mul(along(axis), (double) block), block);
+    }
+
+    /** The blocks along an axis one after the other, without the padding at the end. */
+    Instruction gatheredBlocks(Instruction block, int dim, int axis, long size) {
+        return build.slice(builder.add(new AllGather(channel(axis), dim, mesh.size(axis)), block), dim, 0, size);
+    }
+
     private Instruction along(int axis) {
         Instruction device = build.convert(builder.add(new PartitionId()), DType.S32);
         Instruction row = mesh.deviceStride(axis) == 1 ? device : build.div(device, mesh.deviceStride(axis));

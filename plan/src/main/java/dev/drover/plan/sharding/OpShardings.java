@@ -55,7 +55,8 @@ public final class OpShardings {
             return options;
         }
         for (int f = 0; f < rule.factors().size(); f++) {
-            if (rule.factors().get(f).cutsAmongDevices(mesh.size(axis))) {
+            Factor factor = rule.factors().get(f);
+            if (factor.cutsAmongDevices(mesh.size(axis)) || factor.padsInto(mesh.size(axis))) {
                 options.add(f);
             }
         }
@@ -104,7 +105,7 @@ public final class OpShardings {
             if (choice >= rule.factors().size() || (strategy.passedGroup(axis) >= linearGroups.size())) {
                 return false;
             }
-            if (choice >= 0 && !rule.factors().get(choice).cutsAmongDevices(parts(strategy, choice))) {
+            if (choice >= 0 && !mayCut(strategy, axis, choice)) {
                 return false;
             }
             if (strategy.passedGroup(axis) >= 0 && !passes(strategy.passedGroup(axis))) {
@@ -112,6 +113,23 @@ public final class OpShardings {
             }
         }
         return kinds(strategy).size() <= 1 && !cutsAlternatives(strategy);
+    }
+
+    /** Equal blocks, or blocks padded along one axis alone. */
+    private boolean mayCut(OpStrategy strategy, int axis, int factor) {
+        long parts = parts(strategy, factor);
+        return rule.factors().get(factor).cutsAmongDevices(parts)
+                || (parts == mesh.size(axis) && rule.factors().get(factor).padsInto(parts));
+    }
+
+    /**
+     * Whether an axis cuts a factor that it does not divide: each device takes its block of whole operands, padded with zeros, and
+     * the result is gathered, or is a term of a sum. Around the op nothing is cut along the axis.
+     */
+    public boolean pads(OpStrategy strategy, int axis) {
+        return strategy.cuts(axis)
+                && rule.factors().get(strategy.choice(axis)).padsInto(mesh.size(axis))
+                && parts(strategy, strategy.choice(axis)) == mesh.size(axis);
     }
 
     /** Whether two factors that span the same dim are cut. */
@@ -129,16 +147,17 @@ public final class OpShardings {
         return false;
     }
 
-    /** Whether devices exchange pieces of operands before they compute (halos). */
+    /** Whether devices exchange pieces before or after they compute (halos, padded blocks). */
     public boolean exchanges(OpStrategy strategy) {
         return !exchangingAxes(strategy).isEmpty();
     }
 
-    /** The axes that cut a factor by which devices exchange pieces of operands. */
+    /** The axes that cut a factor by which devices exchange pieces. */
     public List<Integer> exchangingAxes(OpStrategy strategy) {
         List<Integer> axes = new ArrayList<>();
         for (int axis = 0; axis < mesh.rank(); axis++) {
-            if (strategy.cuts(axis) && rule.factors().get(strategy.choice(axis)).spansDims()) {
+            if (strategy.cuts(axis)
+                    && (rule.factors().get(strategy.choice(axis)).spansDims() || pads(strategy, axis))) {
                 axes.add(axis);
             }
         }
@@ -229,7 +248,7 @@ public final class OpShardings {
 
     private AxisState cut(OpStrategy strategy, int axis, List<List<Integer>> dims, ArrayShape shape) {
         int factor = strategy.choice(axis);
-        if (factor < 0) {
+        if (factor < 0 || pads(strategy, axis)) {
             return AxisState.REPLICATED;
         }
         for (int dim = 0; dim < dims.size(); dim++) {

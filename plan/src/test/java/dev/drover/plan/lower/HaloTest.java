@@ -30,11 +30,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Ops that read through a window, cut along it in every legal way on 2, 4, and 2 x 2 devices, are the whole op: the devices exchange
- * halos. Attributes are drawn at random; {@code -Dseed=} draws others.
+ * halos. So are products whose dims do not divide: blocks are padded. Attributes are drawn at random; {@code -Dseed=} draws others.
  */
 class HaloTest {
     private static final List<Mesh> MESHES = List.of(Mesh.of(2), Mesh.of(4), Mesh.of(2, 2));
-    private static final int CASES = 24;
+    private static final int CASES = 16;
 
     /** The strategies by which devices exchanged pieces, and how many instructions were tried. */
     private record Tried(int exchanging, int ops) {
@@ -331,6 +331,44 @@ class HaloTest {
                     random));
         }
         assertThat(tried.exchanging()).isGreaterThan(CASES);
+    }
+
+    /** Nine heads on four devices, seven features on two, and the like. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "x = f64[9,3,5] parameter(0)\ny = f64[9,5,6] parameter(1)\nROOT z = f64[9,3,6] dot(x, y),"
+                        + " lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}",
+                "x = f64[4,7] parameter(0)\ny = f64[5,7] parameter(1)\nROOT z = f64[4,5] dot(x, y),"
+                        + " lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+                "x = f64[3,8,6,5] parameter(0)\nw = f64[3,3,5,7] parameter(1)\nROOT y = f64[3,8,6,7] convolution(x, w),"
+                        + " window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f",
+                "x = f64[3,8,6,10] parameter(0)\nw = f64[3,3,5,14] parameter(1)\nROOT y = f64[3,8,6,14] convolution(x, w),"
+                        + " window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=2",
+            })
+    void dimsThatDoNotDivide(String entry) {
+        assertThat(check(entry, random(entry)).exchanging()).isGreaterThan(3);
+    }
+
+    @Test
+    void paddedBlocksAreGatheredOrTermsOfASum() {
+        Computation computation = HloReader.read(
+                        "halo.hlo",
+                        String.format(REDUCERS, "GE")
+                                + "ENTRY main {\nx = f64[9,7] parameter(0)\ny = f64[7,6] parameter(1)\n"
+                                + "ROOT z = f64[9,6] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n")
+                .entry();
+        Mesh mesh = Mesh.of(4);
+        OpShardings shardings = new OpShardings(computation.root(), mesh);
+        List<String> results = new ArrayList<>();
+        for (OpStrategy strategy : shardings.all()) {
+            if (shardings.pads(strategy, 0)) {
+                results.add(shardings.result(strategy, 0).text(mesh));
+                assertThat(shardings.operand(strategy, 0).isReplicated()).isTrue();
+            }
+        }
+        // 9 rows, 6 columns, 7 terms
+        assertThat(results).containsExactly("x:R", "x:R", "x:P(sum)");
     }
 
     @Test

@@ -1,7 +1,6 @@
 package dev.drover.planner.spmd;
 
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.ops.Collective;
 import dev.drover.ir.ops.Parameter;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.lower.LocalCut;
@@ -13,8 +12,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What a strategy by which devices exchange pieces (halos) takes one device, read off the instructions that lowering will make: copies
- * of the extended block and the op on it, and collective-permutes by alpha-beta.
+ * What a strategy by which devices exchange pieces (halos, padded blocks) takes one device, read off the instructions that lowering
+ * will make: copies and the op by their cost, collectives by alpha-beta.
  *
  * @param computeNanos of the local instructions
  * @param exchangeNanos of the collectives between them
@@ -26,17 +25,13 @@ record LocalTime(double computeNanos, double exchangeNanos) {
         double exchange = 0;
         for (Instruction local :
                 LocalCut.alone(shardings, strategy, resharder.mesh()).instructions()) {
-            if (local.op() instanceof Collective) {
+            CollectiveKind kind = CollectiveKind.of(local.op());
+            if (kind != null) {
                 double slowest = 0;
                 for (int axis : shardings.exchangingAxes(strategy)) {
                     slowest = Math.max(
                             slowest,
-                            resharder
-                                    .cost()
-                                    .nanos(
-                                            CollectiveKind.COLLECTIVE_PERMUTE,
-                                            axis,
-                                            local.shape().sizeBytes()));
+                            resharder.cost().nanos(kind, axis, local.shape().sizeBytes()));
                 }
                 exchange += slowest;
             } else if (!(local.op() instanceof Parameter)) {

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.drover.importers.ModelFile;
-import dev.drover.safetensors.Safetensors;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.pass.Flatten;
@@ -15,6 +14,7 @@ import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.plan.task.ExecutionPlanBuilder;
 import dev.drover.plan.task.LocalStep;
 import dev.drover.plan.task.ReferenceRun;
+import dev.drover.safetensors.Safetensors;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
