@@ -21,11 +21,29 @@ final class DualBound {
     /** Sweeps for which a variable counts as lively after its decoded value changed. */
     private static final int LIVELY = 40;
 
-    /** Sweeps after which the way of weighing the rows is chosen anew. */
-    private static final int BLOCK = 16;
+    /** What to do with the prices; which is best differs from problem to problem and from phase to phase. */
+    private enum Pace {
+        /** Each row's price moves in proportion to its excess. */
+        ALIKE,
+        /**
+         * And in proportion to its price plus the mean price: of many rows with nearly the same variables the fullest takes
+         * over the price of the others.
+         */
+        BY_PRICE,
+        /** They stay at the best ones, so that the messages catch up. */
+        REST
+    }
+
+    private static final Pace[] PACES = Pace.values();
+
+    /** Sweeps after which the pace is chosen anew. */
+    private static final int BLOCK = 12;
 
     /** Parts of the bound at which the level of a wave begins and ends. */
-    private static final double FIRST_LEVEL = 2e-3;
+    private static final double FIRST_LEVEL = 3e-4;
+
+    /** Levels below the best bound from which a bound counts as far off. */
+    private static final double OVERSHOT = 10;
 
     private static final double LEAST_LEVEL = 2e-5;
 
@@ -48,6 +66,10 @@ final class DualBound {
 
     private final double[] direction;
     private final double[] bestPrice;
+    private final double[][] bestTheta;
+    private final double[][] bestMessageA;
+    private final double[][] bestMessageB;
+    private boolean saved;
     private double best = Double.NEGATIVE_INFINITY;
     /** How far above the best bound the steps aim. */
     private double level = Double.NaN;
@@ -70,9 +92,10 @@ final class DualBound {
     private int sweeps;
     private double bestAtRise = Double.NEGATIVE_INFINITY;
     private boolean settled;
+    private int far;
 
-    private boolean byPrice;
-    private final double[] rate = new double[2];
+    private Pace pace = Pace.ALIKE;
+    private final double[] rate = new double[PACES.length];
     private double bestAtBlock;
     private int blocks;
     private int blockEnd;
@@ -92,7 +115,7 @@ final class DualBound {
         forward = new int[core.size];
         backward = new int[core.size];
         for (int v = 0; v < core.size; v++) {
-            theta[v] = capped(core.unary[v], cap);
+            theta[v] = capped(core.unary[v].clone(), cap);
         }
         messageA = new double[core.edgeCount][];
         messageB = new double[core.edgeCount][];
@@ -119,6 +142,9 @@ final class DualBound {
         price = new double[core.rows];
         direction = new double[core.rows];
         bestPrice = new double[core.rows];
+        bestTheta = zeros(theta);
+        bestMessageA = zeros(messageA);
+        bestMessageB = zeros(messageB);
         decoded = new int[core.size];
         decodedDown = new int[core.size];
         changedAt = new int[core.size];
@@ -127,13 +153,14 @@ final class DualBound {
     /** Goes on in a core with fewer values: prices and messages stay, the bound is the old one at least. */
     DualBound(Core core, DualBound old, boolean[][] keep) {
         this(core);
+        old.restore();
         for (int e = 0; e < core.edgeCount; e++) {
             select(old.messageA[e], keep[core.edgeA[e]], messageA[e]);
             select(old.messageB[e], keep[core.edgeB[e]], messageB[e]);
             add(theta[core.edgeA[e]], messageA[e]);
             add(theta[core.edgeB[e]], messageB[e]);
         }
-        moveTo(old.bestPrice);
+        moveTo(old.price);
         System.arraycopy(old.bestPrice, 0, bestPrice, 0, bestPrice.length);
         best = old.best;
         level = old.level;
@@ -145,6 +172,7 @@ final class DualBound {
             decoded[v] = keep[v][old.decoded[v]] ? kept : 0;
             changedAt[v] = -LIVELY;
         }
+        save();
     }
 
     private static void select(double[] from, boolean[] keep, double[] to) {
@@ -192,7 +220,7 @@ final class DualBound {
      * @return per variable and value whether it stays
      */
     boolean[][] worthKeeping(double cost, int[] best) {
-        moveTo(bestPrice);
+        restore();
         for (int i = 0; i < 6; i++) {
             sweep();
         }
@@ -223,7 +251,15 @@ final class DualBound {
         return most;
     }
 
+    /** The costs, none above the cap; the same array if none is. */
     private static double[] capped(double[] row, double cap) {
+        boolean within = true;
+        for (double value : row) {
+            within &= value <= cap;
+        }
+        if (within) {
+            return row;
+        }
         double[] copy = row.clone();
         for (int i = 0; i < copy.length; i++) {
             copy[i] = Math.min(copy[i], cap);
@@ -398,7 +434,7 @@ final class DualBound {
         if (bound > best) {
             gained += bound - best;
             best = bound;
-            System.arraycopy(price, 0, bestPrice, 0, price.length);
+            save();
         }
         if (core.rows == 0) {
             return;
@@ -406,7 +442,22 @@ final class DualBound {
         if (Double.isNaN(level)) {
             level = 0.05 * Math.abs(best) + 1;
         }
+        choosePace();
+        if (pace == Pace.REST) {
+            return;
+        }
         since++;
+        far = best - bound > OVERSHOT * level ? far + 1 : 0;
+        if (far >= 4) {
+            // The step went too far, to prices of another world.
+            far = 0;
+            level *= 0.6;
+            gained = 0;
+            since = 0;
+            Arrays.fill(direction, 0);
+            restore();
+            return;
+        }
         if (gained > 0.5 * level) {
             level *= 1.4;
             gained = 0;
@@ -417,17 +468,19 @@ final class DualBound {
             since = 0;
             if (bound < best - 0.25 * Math.abs(best)) {
                 Arrays.fill(direction, 0);
-                moveTo(bestPrice);
+                restore();
                 return;
             }
         }
         if (level < LEAST_LEVEL * Math.abs(best)) {
             // A new wave of larger steps, as long as the last one gained.
-            settled = best - bestAtRise < 1e-4 * Math.abs(best);
+            settled = best - bestAtRise < 1e-4 * Math.abs(best)
+                    && rate[Pace.REST.ordinal()] < 1e-6 * Math.abs(best)
+                    && blocks > 4 * PACES.length;
             bestAtRise = best;
             level = FIRST_LEVEL * Math.abs(best);
             Arrays.fill(direction, 0);
-            moveTo(bestPrice);
+            restore();
             return;
         }
         long[] usage = core.usage(decoded);
@@ -457,20 +510,32 @@ final class DualBound {
         moveTo(next);
     }
 
-    /**
-     * How far each row's price goes for one unit of excess: all alike, or those with a price in proportion to it and to
-     * the mean price, so that of many rows with nearly the same variables the fullest takes over the price of the others.
-     * Which is better differs from problem to problem and from phase to phase: whatever raised the bound more lately.
-     */
-    private double[] weights() {
-        if (sweeps >= blockEnd) {
-            int mode = byPrice ? 1 : 0;
-            rate[mode] = 0.5 * rate[mode] + 0.5 * (best - bestAtBlock);
-            blocks++;
-            byPrice = blocks < 4 || blocks % 4 == 0 ? !byPrice : rate[1] > rate[0];
-            bestAtBlock = best;
-            blockEnd = sweeps + BLOCK;
+    /** Chooses what the next sweeps do with the prices: what raised the bound most lately, the others in turn now and then. */
+    private void choosePace() {
+        if (sweeps < blockEnd) {
+            return;
         }
+        rate[pace.ordinal()] = 0.5 * rate[pace.ordinal()] + 0.5 * (best - bestAtBlock);
+        blocks++;
+        Pace next = PACES[blocks / 4 % PACES.length];
+        if (blocks < 2 * PACES.length) {
+            next = PACES[blocks % PACES.length];
+        } else if (blocks % 4 != 0) {
+            for (Pace other : PACES) {
+                next = rate[other.ordinal()] > rate[next.ordinal()] ? other : next;
+            }
+        }
+        if (next == Pace.REST && pace != Pace.REST) {
+            Arrays.fill(direction, 0);
+            restore();
+        }
+        pace = next;
+        bestAtBlock = best;
+        blockEnd = sweeps + BLOCK;
+    }
+
+    /** How far each row's price goes for one unit of excess. */
+    private double[] weights() {
         double[] weight = new double[core.rows];
         double mass = 0;
         int priced = 0;
@@ -478,7 +543,7 @@ final class DualBound {
             mass += p;
             priced += p > 0 ? 1 : 0;
         }
-        if (!byPrice || priced == 0) {
+        if (pace == Pace.ALIKE || priced == 0) {
             Arrays.fill(weight, 1);
             return weight;
         }
@@ -486,6 +551,36 @@ final class DualBound {
             weight[r] = price[r] + mass / priced;
         }
         return weight;
+    }
+
+    /** Keeps prices and messages of the best bound: at prices that moved on, the messages have moved on too. */
+    private void save() {
+        System.arraycopy(price, 0, bestPrice, 0, price.length);
+        copy(theta, bestTheta);
+        copy(messageA, bestMessageA);
+        copy(messageB, bestMessageB);
+        saved = true;
+    }
+
+    /** Goes back to the prices and messages of the best bound. */
+    private void restore() {
+        if (!saved) {
+            return;
+        }
+        System.arraycopy(bestPrice, 0, price, 0, price.length);
+        copy(bestTheta, theta);
+        copy(bestMessageA, messageA);
+        copy(bestMessageB, messageB);
+    }
+
+    private static void copy(double[][] from, double[][] to) {
+        for (int i = 0; i < from.length; i++) {
+            System.arraycopy(from[i], 0, to[i], 0, from[i].length);
+        }
+    }
+
+    private static double[][] zeros(double[][] shape) {
+        return Arrays.stream(shape).map(row -> new double[row.length]).toArray(double[][]::new);
     }
 
     private void moveTo(double[] next) {

@@ -24,6 +24,9 @@ final class Neighbourhoods {
     /** Turns without gain after which the kicks begin. */
     private static final int PATIENCE = 2;
 
+    /** Variables freed at once when two choices are crossed. */
+    private static final int CROSSED = 600;
+
     private final Core core;
     private final Incumbent incumbent;
     private final Elites elites;
@@ -87,7 +90,8 @@ final class Neighbourhoods {
         double best = incumbent.cost();
         double bound = incumbent.bound();
         boolean none = best == Double.POSITIVE_INFINITY;
-        if (none || (best - bound > 0.003 * best && bound > boundAtRestart * 1.005 + 1)) {
+        double least = idle >= PATIENCE ? 0.0002 : 0.005;
+        if (none || (best - bound > 0.0002 * best && bound > boundAtRestart * (1 + least) + 1)) {
             restart(none, bound);
         }
         int[] taken = incumbent.best();
@@ -118,6 +122,10 @@ final class Neighbourhoods {
         if (repair(none ? 40 : 200)) {
             incumbent.offer(x, "repair");
             improve(60);
+            int[] best = incumbent.best();
+            if (crossing && best != null) {
+                cross(best, x.clone());
+            }
         }
     }
 
@@ -195,18 +203,21 @@ final class Neighbourhoods {
         }
     }
 
-    /** Solves for all variables at which two choices differ. */
+    /** Solves for the variables at which two choices differ: for all at once, or for some at a time if they are many. */
     private void cross(int[] one, int[] other) {
         boolean cheaper = core.cost(one) <= core.cost(other);
-        int[] free = sets.difference(one, other);
-        if (free.length == 0) {
-            return;
-        }
+        int[] all = sets.difference(one, other);
         begin(cheaper ? one : other);
-        local.search(plan(free), x, usage, guide.prices(), 25, 4 * nodes);
+        sets.focusOn(all);
+        int parts = all.length / CROSSED + 1;
+        for (int part = 0; part < parts && all.length > 0 && !stop.getAsBoolean(); part++) {
+            int[] free = parts == 1 ? all : sets.ball(CROSSED, 4, -1, x);
+            local.search(plan(free), x, usage, guide.prices(), 25, 4 * nodes);
+        }
+        sets.focusOn(new int[0]);
         double cost = core.cost(x);
         if (cost < incumbent.cost()) {
-            incumbent.offer(x, "crossing of " + free.length);
+            incumbent.offer(x, "crossing of " + all.length);
         }
         elites.offer(x, cost);
     }
