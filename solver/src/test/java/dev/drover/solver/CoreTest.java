@@ -110,6 +110,49 @@ class CoreTest {
         }
     }
 
+    @Test
+    void goingBackToTheBestPricesFindsTheBestBoundAgain() {
+        for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(60); i++, seed++) {
+            StrategyProblem problem = RandomProblems.problem(seed);
+            List<Integer> best = RandomProblems.best(problem);
+            Core core = Reducer.reduce(problem, Set.of(Technique.DOMINANCE, Technique.CONDENSE))
+                    .core();
+            if (best == null || core == null || core.size == 0) {
+                continue;
+            }
+            double optimum = Evaluator.evaluate(problem, best).cost().doubleValue();
+            DualBound dual = new DualBound(core);
+            double highest = Double.NEGATIVE_INFINITY;
+            for (int sweep = 0; sweep < 400; sweep++) {
+                double bound = dual.sweep();
+                highest = Math.max(highest, bound);
+                dual.step(bound, optimum);
+            }
+            assertThat(dual.best()).as("seed %d", seed).isEqualTo(highest).isLessThanOrEqualTo(optimum + 1e-6);
+            dual.worthKeeping(optimum + 1, new int[core.size]);
+            assertThat(dual.sweep()).as("seed %d", seed).isGreaterThanOrEqualTo(highest - 1e-6);
+            for (int v : dual.lively()) {
+                assertThat(v).isBetween(0, core.size - 1);
+            }
+        }
+    }
+
+    @Test
+    void pricesReachTheBoundThatTheyCan() {
+        StrategyProblem.Builder builder = StrategyProblem.builder("two of three must step back");
+        for (int i = 0; i < 3; i++) {
+            builder.node(i, 5, new long[] {0, 10}, new long[] {6, 0});
+        }
+        StrategyProblem problem = builder.usageLimit(6).build();
+        Core core = core(problem, Set.of(Technique.DOMINANCE, Technique.CONDENSE));
+        DualBound dual = new DualBound(core);
+        for (int sweep = 0; sweep < 300; sweep++) {
+            dual.step(dual.sweep(), 20);
+        }
+        // The bound of the prices: max over p >= 0 of 3 min(6 p, 10) - 6 p = 20 at p = 10 / 6.
+        assertThat(dual.best()).isBetween(19.8, 20.0 + 1e-9);
+    }
+
     private static double bruteForce(Core core) {
         int[] x = new int[core.size];
         double best = Double.POSITIVE_INFINITY;
