@@ -437,6 +437,11 @@ final class DualBound {
             save();
         }
         if (core.rows == 0) {
+            if (++since >= 50) {
+                settled = gained < 1e-6 * Math.abs(best);
+                gained = 0;
+                since = 0;
+            }
             return;
         }
         if (Double.isNaN(level)) {
