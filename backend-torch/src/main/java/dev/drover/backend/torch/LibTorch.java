@@ -21,6 +21,24 @@ public final class LibTorch {
         static final boolean DONE = loadLocked();
     }
 
+    private static final class OneDnn {
+        static final boolean LOADED = Loaded.DONE && loadOneDnn();
+    }
+
+    /** Whether there is a oneDNN beside the one inside of libtorch, which cannot be called. */
+    public static boolean hasOneDnn() {
+        return OneDnn.LOADED;
+    }
+
+    private static boolean loadOneDnn() {
+        try {
+            Loader.load(org.bytedeco.dnnl.global.dnnl.class);
+            return true;
+        } catch (UnsatisfiedLinkError | NoClassDefFoundError missing) {
+            return false;
+        }
+    }
+
     /** Makes sure that the natives are loaded. */
     public static boolean load() {
         return Loaded.DONE;
@@ -42,6 +60,7 @@ public final class LibTorch {
                     FileLock lock = channel.lock()) {
                 Loader.load(torch.class);
                 Loader.load(org.bytedeco.openblas.global.openblas_nolapack.class);
+                loadOneDnn();
                 return lock.isValid();
             }
         } catch (IOException e) {

@@ -1,6 +1,7 @@
 package dev.drover.backend.torch;
 
 import dev.drover.backend.torch.emit.Compiled;
+import dev.drover.backend.torch.emit.Place;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.type.ArrayShape;
@@ -14,9 +15,7 @@ import java.util.Map;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.AutoDispatchBelowADInplaceOrView;
-import org.bytedeco.pytorch.DataPtr;
 import org.bytedeco.pytorch.Device;
-import org.bytedeco.pytorch.StorageImpl;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,8 +31,6 @@ public final class TorchProgram implements AutoCloseable {
     private final Compiled.Bound bound;
     private final Runnable[] code;
     private final Device cpu = new Device("cpu");
-    private final long[] inputAddresses;
-    private final long[] outputAddresses;
     private final ThreadMXBean clock = ManagementFactory.getThreadMXBean();
     private long[] stepNanos = {};
     private boolean closed;
@@ -53,8 +50,6 @@ public final class TorchProgram implements AutoCloseable {
                 donated[donor] = true;
             }
         }
-        this.inputAddresses = new long[compiled.inputs().size()];
-        this.outputAddresses = new long[compiled.outputs().size()];
         try (AutoDispatchBelowADInplaceOrView guard = new AutoDispatchBelowADInplaceOrView()) {
             this.bound = compiled.bind(
                     pool == null ? allocate(compiled.poolBytes()) : pool,
@@ -162,14 +157,14 @@ public final class TorchProgram implements AutoCloseable {
         }
         check(inputs);
         for (int i = 0; i < inputs.size(); i++) {
-            move(bound.inputs().get(i), inputAddresses, i, inputs.get(i).block());
+            move(bound.inputs().get(i), inputs.get(i).block());
         }
         TorchMemory.Block[] outputs = new TorchMemory.Block[compiled.outputs().size()];
         for (int i = 0; i < outputs.length; i++) {
             Compiled.Output output = compiled.outputs().get(i);
             if (output.fromInput() < 0) {
                 outputs[i] = memory.allocate(TorchTensor.sizeBytes(output.shape()));
-                move(bound.outputs().get(i), outputAddresses, i, outputs[i]);
+                move(bound.outputs().get(i), outputs[i]);
             }
         }
         execute();
@@ -199,12 +194,12 @@ public final class TorchProgram implements AutoCloseable {
         }
         check(inputs);
         for (int i = 0; i < inputs.size(); i++) {
-            move(bound.inputs().get(i), inputAddresses, i, inputs.get(i).block());
+            move(bound.inputs().get(i), inputs.get(i).block());
         }
         for (int i = 0; i < outputs.size(); i++) {
             int donor = compiled.outputs().get(i).fromInput();
             if (donor < 0) {
-                move(bound.outputs().get(i), outputAddresses, i, outputs.get(i).block());
+                move(bound.outputs().get(i), outputs.get(i).block());
             } else if (outputs.get(i).address() != inputs.get(donor).address()) {
                 throw new IllegalArgumentException(
                         "The output (" + i + ") must lie in the place of the input (" + donor + ").");
@@ -242,13 +237,8 @@ public final class TorchProgram implements AutoCloseable {
         }
     }
 
-    private void move(StorageImpl storage, long[] addresses, int slot, TorchMemory.Block block) {
-        if (addresses[slot] != block.address) {
-            try (DataPtr pointer = new DataPtr(block.pointer, cpu)) {
-                storage.set_data_ptr_noswap(pointer);
-            }
-            addresses[slot] = block.address;
-        }
+    private void move(Place place, TorchMemory.Block block) {
+        place.move(block.pointer, block.address, cpu);
     }
 
     private void execute() {

@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Computation;
+import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.init.InitialValues;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.ir.type.DType;
 import dev.drover.models.BatchInput;
 import dev.drover.models.Model;
 import dev.drover.models.Zoo;
@@ -56,6 +59,40 @@ class FusionTest {
                                 "mean difference of output %s %s",
                                 i, expected.get(i).shape())
                         .isLessThan(2e-6);
+            }
+        }
+    }
+
+    /** From where the tanh in it is nearly linear to where it is 1, with neighbours that join in its loop. */
+    @Test
+    void geluAndItsGradient() {
+        ArrayShape shape = ArrayShape.of(DType.F32, 24, 1000);
+        double k1 = 2 * Math.sqrt(2 / Math.PI);
+        Computation computation = Check.build(List.of(shape, shape), (b, p) -> {
+            Instruction x = b.mul(p.get(0), 3);
+            Instruction g = p.get(1);
+            Instruction cubic = b.mul(b.mul(x, x), k1 * 0.044715);
+            Instruction s = b.logistic(b.mul(x, b.add(cubic, k1)));
+            Instruction y = b.mul(x, s);
+            Instruction slope = b.add(s, b.mul(b.sub(y, b.mul(y, s)), b.add(b.mul(cubic, 3), k1)));
+            return b.tuple(b.add(y, g), b.mul(g, slope));
+        });
+        Random random = new Random(7);
+        List<Literal> inputs = List.of(Check.random(shape, random), Check.random(shape, random));
+        TorchOptions options = TorchOptions.of(MEMORY);
+        try (TorchProgram fused = TorchProgram.compile(computation, options);
+                TorchProgram plain = TorchProgram.compile(computation, options.withFuse(false))) {
+            assertThat(fused.stepCount()).isEqualTo(1);
+            List<Literal> expected = plain.runLiterals(inputs);
+            List<Literal> actual = fused.runLiterals(inputs);
+            for (int i = 0; i < expected.size(); i++) {
+                for (int j = 0; j < expected.get(i).size(); j++) {
+                    double e = expected.get(i).asDouble(j);
+                    // Where tanh comes close to 1, what the gradient takes from the difference has an error of some
+                    // 1e-6 of x.
+                    assertThat(actual.get(i).asDouble(j))
+                            .isCloseTo(e, org.assertj.core.api.Assertions.within(1e-5 * Math.max(1, Math.abs(e))));
+                }
             }
         }
     }

@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Binder implements AutoCloseable {
     private final Map<Buffer, Tensor> baseByRoot = new HashMap<>();
+    private final Map<Buffer, Place> placeByRoot = new HashMap<>();
     private final Map<View, Tensor> tensorByView = new HashMap<>();
     private final List<Pointer> owned = new ArrayList<>();
 
@@ -42,12 +43,22 @@ public final class Binder implements AutoCloseable {
         Tensor base = Natives.fromBlob(pointer, Carriers.scalarType(root.dtype()), root.elements());
         own(base);
         baseByRoot.put(root, base);
+        StorageImpl storage = own(base.storage().unsafeGetStorageImpl());
+        placeByRoot.put(root, new Place(storage, pointer.address()));
     }
 
-    /** The storage of a root buffer, for moving it. */
-    StorageImpl storage(Buffer root) {
-        StorageImpl storage = base(root).storage().unsafeGetStorageImpl();
-        return own(storage);
+    /** Where a root buffer lies. */
+    Place placeOf(Buffer root) {
+        Place place = placeByRoot.get(root);
+        if (place == null) {
+            throw new IllegalStateException("The buffer (" + root + ") must be placed.");
+        }
+        return place;
+    }
+
+    /** A pointer of its own for a view of f32. */
+    public Place.Cursor cursor(View view) {
+        return new Place.Cursor(placeOf(view.buffer().root()), view.offset() * Carriers.width(view.dtype()));
     }
 
     private Tensor base(Buffer root) {
@@ -148,5 +159,6 @@ public final class Binder implements AutoCloseable {
         owned.clear();
         tensorByView.clear();
         baseByRoot.clear();
+        placeByRoot.clear();
     }
 }

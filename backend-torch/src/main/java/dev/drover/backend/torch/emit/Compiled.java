@@ -8,7 +8,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.bytedeco.javacpp.Pointer;
-import org.bytedeco.pytorch.StorageImpl;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -62,11 +61,7 @@ public record Compiled(
 
     /** A compiled program on memory. */
     public record Bound(
-            List<Runnable> steps,
-            List<String> names,
-            List<StorageImpl> inputs,
-            List<StorageImpl> outputs,
-            Binder binder) {}
+            List<Runnable> steps, List<String> names, List<Place> inputs, List<Place> outputs, Binder binder) {}
 
     /**
      * Emits a program.
@@ -152,8 +147,8 @@ public record Compiled(
      */
     public Bound bind(Pointer pool, Allocator allocator, Writer writer, @Nullable Communicators communicators) {
         Binder binder = new Binder(communicators);
-        StorageImpl[] inputSlots = new StorageImpl[inputs.size()];
-        StorageImpl[] outputSlots = new StorageImpl[outputs.size()];
+        Place[] inputSlots = new Place[inputs.size()];
+        Place[] outputSlots = new Place[outputs.size()];
         for (Buffer buffer : code.buffers) {
             if (buffer.root() != buffer) {
                 continue;
@@ -166,11 +161,11 @@ public record Compiled(
                 }
                 case INPUT -> {
                     binder.place(buffer, pool);
-                    inputSlots[buffer.slot()] = binder.storage(buffer);
+                    inputSlots[buffer.slot()] = binder.placeOf(buffer);
                 }
                 case OUTPUT -> {
                     binder.place(buffer, pool);
-                    outputSlots[buffer.slot()] = binder.storage(buffer);
+                    outputSlots[buffer.slot()] = binder.placeOf(buffer);
                 }
                 case CONSTANT -> {
                     Pointer pointer = allocator.allocate(buffer.sizeBytes());

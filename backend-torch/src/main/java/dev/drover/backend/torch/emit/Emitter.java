@@ -26,6 +26,7 @@ public final class Emitter {
     private final List<Step> constantSteps = new ArrayList<>();
     private final Map<Buffer, Literal> literals = new LinkedHashMap<>();
     private final Map<Ref, View> views = new HashMap<>();
+    private final Map<Ref, List<Node>> users = new HashMap<>();
     private final List<Buffer> buffers = new ArrayList<>();
     private final List<String> hostSteps = new ArrayList<>();
     private final DeviceContext context;
@@ -77,6 +78,26 @@ public final class Emitter {
 
     public View result(Node node) {
         return result(node, 0);
+    }
+
+    /** The nodes that read a value, in order. */
+    public List<Node> users(Ref ref) {
+        return users.getOrDefault(ref, List.of());
+    }
+
+    /** A new buffer for a result whose dims lie in this order, the slowest first. */
+    public View resultIn(Node node, int... order) {
+        ArrayShape shape = node.shape();
+        long[] strides = new long[shape.rank()];
+        long stride = 1;
+        for (int i = order.length - 1; i >= 0; i--) {
+            strides[order[i]] = stride;
+            stride *= shape.dim(order[i]);
+        }
+        Buffer buffer = newBuffer(shape.dtype(), shape.elements(), Buffer.Kind.POOL);
+        View made = new View(buffer, shape.dtype(), shape.dims(), strides, 0);
+        views.put(node.ref(), made);
+        return made;
     }
 
     /** A new buffer for a result with dims laid out as in another view, where that has no gaps. */
@@ -292,7 +313,13 @@ public final class Emitter {
             }
         }
         String outer = current;
-        for (Node node : program.order()) {
+        List<Node> order = program.order();
+        for (Node node : order) {
+            for (Ref input : node.inputs()) {
+                users.computeIfAbsent(input, r -> new ArrayList<>(2)).add(node);
+            }
+        }
+        for (Node node : order) {
             if (node.inputs().isEmpty() && views.containsKey(node.ref())) {
                 continue;
             }

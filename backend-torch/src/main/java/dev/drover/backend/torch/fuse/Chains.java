@@ -95,7 +95,9 @@ final class Chains {
         Set<Group> done = new HashSet<>();
         for (Node node : order) {
             Group group = group(node);
-            if (group.members.size() > 1 && done.add(group)) {
+            boolean chain = group.members.size() > 1
+                    || (takes(node) && Chain.takesAlone(node.op().opcode()));
+            if (chain && done.add(group)) {
                 replace(group, replacer);
             }
         }

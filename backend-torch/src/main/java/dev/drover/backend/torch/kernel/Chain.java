@@ -44,6 +44,8 @@ public record Chain(List<String> opcodes, List<Integer> left, List<Integer> righ
             case "sqrt" -> BlockLoop.Kind.SQRT;
             case "negate" -> BlockLoop.Kind.NEGATE;
             case "abs" -> BlockLoop.Kind.ABS;
+            case RowKernels.GELU -> BlockLoop.Kind.GELU;
+            case RowKernels.GELU_GRADIENT -> BlockLoop.Kind.GELU_GRADIENT;
             default -> null;
         };
     }
@@ -51,6 +53,11 @@ public record Chain(List<String> opcodes, List<Integer> left, List<Integer> righ
     /** Whether an op can be a step of a chain. */
     public static boolean takes(String opcode) {
         return kind(opcode) != null;
+    }
+
+    /** Whether an op is better off as a chain of its own than as a call of libtorch. */
+    public static boolean takesAlone(String opcode) {
+        return opcode.equals(RowKernels.GELU) || opcode.equals(RowKernels.GELU_GRADIENT);
     }
 
     @Override

@@ -32,7 +32,8 @@ final class Contraction {
         boolean f8 = dtype == DType.F8E4M3FN || dtype == DType.F8E5M2;
         View lhs = convert(emitter, emitter.input(node, 0), f8 ? DType.F32 : dtype);
         View rhs = convert(emitter, emitter.input(node, 1), f8 ? DType.F32 : dtype);
-        View result = emitter.result(node);
+        int[] order = dtype == DType.F32 ? Layouts.wanted(emitter, node, dot) : null;
+        View result = order == null ? emitter.result(node) : emitter.resultIn(node, order);
         if (f8) {
             View wide = emitter.scratch(DType.F32, node.shape().dims());
             multiply(emitter, dot, lhs, rhs, wide);
@@ -64,6 +65,9 @@ final class Contraction {
         reads.addAll(product.rhs);
         boolean batched = product.isBatched();
         emitter.step(reads, product.out, binder -> {
+            if (Gemm.takes(product.lhs.get(0), product.rhs.get(0), product.out.get(0))) {
+                return Gemm.bind(binder, product.lhs, product.rhs, product.out);
+            }
             int calls = product.out.size();
             Tensor[] a = product.lhs.stream().map(binder::tensor).toArray(Tensor[]::new);
             Tensor[] b = product.rhs.stream().map(binder::tensor).toArray(Tensor[]::new);
@@ -108,6 +112,7 @@ final class Contraction {
         }
         // The largest suffix of batch dims that merges in all three.
         for (int outer = 0; outer < batch; outer++) {
+            long most = result.dtype() == DType.F32 ? Layouts.MOST_PRODUCTS : MOST_CALLS;
             long calls = 1;
             for (int i = 0; i < outer; i++) {
                 calls *= outDims[i];
@@ -115,7 +120,7 @@ final class Contraction {
             View mergedA = merged(a, outer, batch);
             View mergedB = merged(b, outer, batch);
             View mergedC = merged(c, outer, batch);
-            if (mergedA != null && mergedB != null && mergedC != null && (calls <= MOST_CALLS || outer == 0)) {
+            if (mergedA != null && mergedB != null && mergedC != null && (calls <= most || outer == 0)) {
                 return new Product(split(mergedA, outer), split(mergedB, outer), split(mergedC, outer));
             }
         }

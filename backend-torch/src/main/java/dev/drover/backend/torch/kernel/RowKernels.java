@@ -27,6 +27,9 @@ import org.bytedeco.pytorch.global.torch;
 
 /** Kernels of libtorch for which HLO has a group of ops: activations and what is done row by row. */
 public final class RowKernels {
+    static final String GELU = "drover-gelu";
+    static final String GELU_GRADIENT = "drover-gelu-gradient";
+
     private RowKernels() {}
 
     /** What these ops have in common: they are made by rewrites and run by libtorch. */
@@ -90,7 +93,7 @@ public final class RowKernels {
     public record Gelu() implements Library {
         @Override
         public String opcode() {
-            return "drover-gelu";
+            return GELU;
         }
 
         @Override
@@ -106,7 +109,7 @@ public final class RowKernels {
     public record GeluGradient() implements Library {
         @Override
         public String opcode() {
-            return "drover-gelu-gradient";
+            return GELU_GRADIENT;
         }
 
         @Override

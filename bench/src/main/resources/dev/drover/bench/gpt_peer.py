@@ -1,4 +1,5 @@
-"""The GPT of the model zoo in PyTorch eager: same shapes, same optimizer. Prints one JSON line per variant."""
+"""The GPT of the model zoo in PyTorch eager: same shapes, same optimizer. Runs a step for each line of its input and
+prints a JSON line with the time that it took. With world > 1 it is one rank of DistributedDataParallel over Gloo."""
 
 import json
 import sys
@@ -48,27 +49,30 @@ class Gpt(torch.nn.Module):
 
 
 def main():
-    vocab, seq, hidden, heads, layers, batch, threads, steps = (int(a) for a in sys.argv[1:9])
+    options = dict(pair.split("=", 1) for pair in sys.argv[1:])
+    vocab, seq, hidden, heads, layers, batch, threads, world = (
+        int(options[k]) for k in ("vocab", "seq", "hidden", "heads", "layers", "batch", "threads", "world"))
+    sdpa, fused = "sdpa" in options["variant"], "fused" in options["variant"]
     torch.manual_seed(0)
     torch.set_num_threads(threads)
-    for name, sdpa, fused in (("explicit", False, False), ("sdpa", True, False), ("sdpa+fused_adam", True, True)):
-        model = Gpt(vocab, seq, hidden, heads, layers, sdpa)
-        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=fused)
-        tokens = torch.randint(vocab, (batch, seq))
-        labels = torch.randint(vocab, (batch, seq))
-        wall, cpu = [], []
-        for _ in range(steps + 2):
-            t, c = time.perf_counter(), time.process_time()
-            optimizer.zero_grad()
-            loss = F.cross_entropy(model(tokens).view(-1, vocab), labels.view(-1))
-            loss.backward()
-            optimizer.step()
-            wall.append(time.perf_counter() - t)
-            cpu.append(time.process_time() - c)
-        wall, cpu = sorted(wall[2:]), sorted(cpu[2:])
-        print(json.dumps({"variant": name, "version": torch.__version__, "loss": loss.item(),
-                          "bestMillis": wall[0] * 1e3, "medianMillis": wall[len(wall) // 2] * 1e3,
-                          "cpuMillis": cpu[0] * 1e3}), flush=True)
+    model = Gpt(vocab, seq, hidden, heads, layers, sdpa)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=fused)
+    if world > 1:
+        torch.distributed.init_process_group(
+            "gloo", init_method="file://" + options["store"], rank=int(options["rank"]), world_size=world)
+        model = torch.nn.parallel.DistributedDataParallel(model)
+    tokens = torch.randint(vocab, (batch // world, seq))
+    labels = torch.randint(vocab, (batch // world, seq))
+    print(json.dumps({"version": torch.__version__}), flush=True)
+    for _ in sys.stdin:
+        wall, cpu = time.perf_counter(), time.process_time()
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(tokens).view(-1, vocab), labels.view(-1))
+        loss.backward()
+        optimizer.step()
+        value = loss.item()
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        print(json.dumps({"wallMillis": wall * 1e3, "cpuMillis": cpu * 1e3, "loss": value}), flush=True)
 
 
 main()
