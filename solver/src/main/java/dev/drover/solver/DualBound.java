@@ -14,38 +14,11 @@ import java.util.stream.IntStream;
  *
  * <p>Any messages and any prices not below 0 give a valid bound. A sweep collects into each variable the min-marginals
  * of its edges and gives them on in the direction of the sweep, which never lowers the bound (sequential reweighted
- * message passing, Kolmogorov 2015). After each sweep the prices follow the excess of a decoded choice (deflected
- * subgradient). Forbidden pairs count as a large finite cost, which can only lower the bound.
+ * message passing, Kolmogorov 2015). After each sweep {@link PriceSteps} moves the prices. Forbidden pairs count as a large finite cost, which can only lower the bound.
  */
 final class DualBound {
     /** Sweeps for which a variable counts as lively after its decoded value changed. */
     private static final int LIVELY = 40;
-
-    /** What to do with the prices; which is best differs from problem to problem and from phase to phase. */
-    private enum Pace {
-        /** Each row's price moves in proportion to its excess. */
-        ALIKE,
-        /**
-         * And in proportion to its price plus the mean price: of many rows with nearly the same variables the fullest takes
-         * over the price of the others.
-         */
-        BY_PRICE,
-        /** They stay at the best ones, so that the messages catch up. */
-        REST
-    }
-
-    private static final Pace[] PACES = Pace.values();
-
-    /** Sweeps after which the pace is chosen anew. */
-    private static final int BLOCK = 12;
-
-    /** Parts of the bound at which the level of a wave begins and ends. */
-    private static final double FIRST_LEVEL = 3e-4;
-
-    /** Levels below the best bound from which a bound counts as far off. */
-    private static final double OVERSHOT = 10;
-
-    private static final double LEAST_LEVEL = 2e-5;
 
     private final Core core;
     private final double[][] theta;
@@ -64,21 +37,15 @@ final class DualBound {
     /** Price of one unit of usage of each row. */
     final double[] price;
 
-    private final double[] direction;
     private final double[] bestPrice;
     private final double[][] bestTheta;
     private final double[][] bestMessageA;
     private final double[][] bestMessageB;
     private boolean saved;
     private double best = Double.NEGATIVE_INFINITY;
-    /** How far above the best bound the steps aim. */
-    private double level = Double.NaN;
 
     /** While values are sorted out: what each costs more than the best one of its variable, at least. */
     private double[][] surplus = new double[0][];
-
-    private double gained;
-    private int since;
 
     /** The choice decoded by the latest sweep up. */
     final int[] decoded;
@@ -90,15 +57,7 @@ final class DualBound {
     private final int[] changedAt;
 
     private int sweeps;
-    private double bestAtRise = Double.NEGATIVE_INFINITY;
-    private boolean settled;
-    private int far;
-
-    private Pace pace = Pace.ALIKE;
-    private final double[] rate = new double[PACES.length];
-    private double bestAtBlock;
-    private int blocks;
-    private int blockEnd;
+    private final PriceSteps steps;
 
     DualBound(Core core) {
         this.core = core;
@@ -140,7 +99,6 @@ final class DualBound {
             backward[Math.max(a, b)]++;
         }
         price = new double[core.rows];
-        direction = new double[core.rows];
         bestPrice = new double[core.rows];
         bestTheta = zeros(theta);
         bestMessageA = zeros(messageA);
@@ -148,6 +106,7 @@ final class DualBound {
         decoded = new int[core.size];
         decodedDown = new int[core.size];
         changedAt = new int[core.size];
+        steps = new PriceSteps(core, this);
     }
 
     /** Goes on in a core with fewer values: prices and messages stay, the bound is the old one at least. */
@@ -163,7 +122,7 @@ final class DualBound {
         moveTo(old.price);
         System.arraycopy(old.bestPrice, 0, bestPrice, 0, bestPrice.length);
         best = old.best;
-        level = old.level;
+        steps.goOnFrom(old.steps);
         for (int v = 0; v < core.size; v++) {
             int kept = 0;
             for (int k = 0; k < old.decoded[v]; k++) {
@@ -422,140 +381,34 @@ final class DualBound {
     }
 
     /**
-     * Notes the bound of the latest sweep and moves the prices towards the excess of the decoded choice.
-     *
-     * <p>The step aims at a level above the best bound; the level rises while that works and falls when it does not
-     * (variable target method). Only from far below do the prices go back to the best ones then.
+     * Notes the bound of the latest sweep and moves the prices towards the excess of the decoded choices.
      *
      * @param bound of the latest sweep
      * @param ceiling what the bound can reach at most: the cost of the best choice, infinite if there is none
      */
     void step(double bound, double ceiling) {
-        if (bound > best) {
-            gained += bound - best;
-            best = bound;
-            save();
-        }
-        if (core.rows == 0) {
-            if (++since >= 50) {
-                settled = gained < 1e-6 * Math.abs(best);
-                gained = 0;
-                since = 0;
-            }
-            return;
-        }
-        if (Double.isNaN(level)) {
-            level = 0.05 * Math.abs(best) + 1;
-        }
-        choosePace();
-        if (pace == Pace.REST) {
-            return;
-        }
-        since++;
-        far = best - bound > OVERSHOT * level ? far + 1 : 0;
-        if (far >= 4) {
-            // The step went too far, to prices of another world.
-            far = 0;
-            level *= 0.6;
-            gained = 0;
-            since = 0;
-            Arrays.fill(direction, 0);
-            restore();
-            return;
-        }
-        if (gained > 0.5 * level) {
-            level *= 1.4;
-            gained = 0;
-            since = 0;
-        } else if (since >= 15) {
-            level *= 0.6;
-            gained = 0;
-            since = 0;
-            if (bound < best - 0.25 * Math.abs(best)) {
-                Arrays.fill(direction, 0);
-                restore();
-                return;
-            }
-        }
-        if (level < LEAST_LEVEL * Math.abs(best)) {
-            // A new wave of larger steps, as long as the last one gained.
-            settled = best - bestAtRise < 1e-4 * Math.abs(best)
-                    && rate[Pace.REST.ordinal()] < 1e-6 * Math.abs(best)
-                    && blocks > 4 * PACES.length;
-            bestAtRise = best;
-            level = FIRST_LEVEL * Math.abs(best);
-            Arrays.fill(direction, 0);
-            restore();
-            return;
-        }
-        long[] usage = core.usage(decoded);
-        long[] usageDown = core.usage(decodedDown);
-        double norm = 0;
-        double[] weight = weights();
-        for (int r = 0; r < core.rows; r++) {
-            double excess = 0.5 * usage[r] + 0.5 * usageDown[r] - core.limit[r];
-            if (price[r] == 0 && excess < 0) {
-                excess = 0;
-            }
-            direction[r] = 0.7 * direction[r] + 0.3 * excess;
-            if (price[r] == 0 && direction[r] < 0) {
-                direction[r] = 0;
-            }
-            norm += weight[r] * direction[r] * direction[r];
-        }
-        if (norm == 0) {
-            return;
-        }
-        double aim = Math.min(best + level, Math.max(ceiling, best + 1e-6 * Math.abs(best)));
-        double length = Math.min(aim - bound, 2 * (aim - best)) / norm;
-        double[] next = new double[core.rows];
-        for (int r = 0; r < core.rows; r++) {
-            next[r] = Math.max(0, price[r] + length * weight[r] * direction[r]);
-        }
-        moveTo(next);
+        steps.step(bound, ceiling);
     }
 
-    /** Chooses what the next sweeps do with the prices: what raised the bound most lately, the others in turn now and then. */
-    private void choosePace() {
-        if (sweeps < blockEnd) {
-            return;
-        }
-        rate[pace.ordinal()] = 0.5 * rate[pace.ordinal()] + 0.5 * (best - bestAtBlock);
-        blocks++;
-        Pace next = PACES[blocks / 4 % PACES.length];
-        if (blocks < 2 * PACES.length) {
-            next = PACES[blocks % PACES.length];
-        } else if (blocks % 4 != 0) {
-            for (Pace other : PACES) {
-                next = rate[other.ordinal()] > rate[next.ordinal()] ? other : next;
-            }
-        }
-        if (next == Pace.REST && pace != Pace.REST) {
-            Arrays.fill(direction, 0);
-            restore();
-        }
-        pace = next;
-        bestAtBlock = best;
-        blockEnd = sweeps + BLOCK;
+    /** Whether further sweeps gain next to nothing. */
+    boolean settled() {
+        return steps.settled();
     }
 
-    /** How far each row's price goes for one unit of excess. */
-    private double[] weights() {
-        double[] weight = new double[core.rows];
-        double mass = 0;
-        int priced = 0;
-        for (double p : price) {
-            mass += p;
-            priced += p > 0 ? 1 : 0;
+    /** How many sweeps were made. */
+    int sweeps() {
+        return sweeps;
+    }
+
+    /** Keeps prices and messages if their bound is the best; returns by how much it is better. */
+    double keep(double bound) {
+        if (!(bound > best)) {
+            return 0;
         }
-        if (pace == Pace.ALIKE || priced == 0) {
-            Arrays.fill(weight, 1);
-            return weight;
-        }
-        for (int r = 0; r < core.rows; r++) {
-            weight[r] = price[r] + mass / priced;
-        }
-        return weight;
+        double gain = bound - best;
+        best = bound;
+        save();
+        return gain;
     }
 
     /** Keeps prices and messages of the best bound: at prices that moved on, the messages have moved on too. */
@@ -568,7 +421,7 @@ final class DualBound {
     }
 
     /** Goes back to the prices and messages of the best bound. */
-    private void restore() {
+    void restore() {
         if (!saved) {
             return;
         }
@@ -588,7 +441,8 @@ final class DualBound {
         return Arrays.stream(shape).map(row -> new double[row.length]).toArray(double[][]::new);
     }
 
-    private void moveTo(double[] next) {
+    /** Takes new prices. */
+    void moveTo(double[] next) {
         double[] change = new double[core.rows + 1];
         for (int r = 0; r < core.rows; r++) {
             change[r + 1] = change[r] + next[r] - price[r];
@@ -597,10 +451,5 @@ final class DualBound {
         for (int v = 0; v < core.size; v++) {
             core.addPrices(change, v, theta[v]);
         }
-    }
-
-    /** Whether a whole wave of steps, from large to small, gained next to nothing. */
-    boolean settled() {
-        return settled;
     }
 }
