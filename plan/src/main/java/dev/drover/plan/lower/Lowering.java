@@ -139,12 +139,10 @@ public final class Lowering {
                 continue;
             }
             List<Instruction> elements = new ArrayList<>();
-            for (int i = 0; i < operand.shape().leaves().size(); i++) {
-                elements.add(reshard(
-                        piecesById.get(operand.id()).get(i),
-                        operand,
-                        shardings.operand(strategy, leaf++),
-                        instruction));
+            for (Source source : Source.ofLeaves(operand)) {
+                Instruction producer = source.producer();
+                Piece piece = piecesById.get(producer.id()).get(source.leaf());
+                elements.add(reshard(piece, producer, shardings.operand(strategy, leaf++), instruction));
             }
             int before = builder.size();
             operands.add(tupled(operand.shape(), elements.iterator()));

@@ -2,6 +2,7 @@ package dev.drover.plan.stage;
 
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.Parameter;
+import dev.drover.ir.ops.Tuple;
 import dev.drover.ir.type.TupleShape;
 
 /** Checks that values flow with the stages and phases of an assignment. */
@@ -33,13 +34,19 @@ public final class StageChecker {
                 throw new IllegalArgumentException("The stage (" + stage + ") of instruction (" + instruction.name()
                         + ") must be below " + assignment.stages() + ".");
             }
-            if (free[instruction.id()] || instruction == cut.computation().root()) {
-                continue;
+            if (!free[instruction.id()] && !(instruction.op() instanceof Tuple)) {
+                checker.checkSources(instruction, instruction, free);
             }
-            for (Instruction operand : FreeValues.sources(instruction, free)) {
-                if (!(operand.op() instanceof Parameter)) {
-                    checker.checkEdge(operand, instruction);
-                }
+        }
+    }
+
+    /** A tuple that a loop or branch takes is made where it is taken; its elements flow. */
+    private void checkSources(Instruction made, Instruction user, boolean[] free) {
+        for (Instruction source : FreeValues.sources(made, free)) {
+            if (source.op() instanceof Tuple) {
+                checkSources(source, user, free);
+            } else if (!(source.op() instanceof Parameter)) {
+                checkEdge(source, user);
             }
         }
     }

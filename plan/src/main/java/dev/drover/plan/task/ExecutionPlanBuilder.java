@@ -290,8 +290,10 @@ public final class ExecutionPlanBuilder {
             Instruction term = instruction.operand(0);
             StepParts.Key key = parts.key(term.id());
             boolean fed = term.op() instanceof Parameter || key == null;
-            boolean now = fed ? phase == Phase.FORWARD : key != null && key.phase() == phase;
-            if (!now) {
+            // It takes the term with it, so it waits for the last program that reads the term.
+            Phase made = fed || key == null ? Phase.FORWARD : key.phase();
+            Phase last = parts.isUsedIn(term, stage, Phase.BACKWARD) ? Phase.BACKWARD : made;
+            if (phase != last) {
                 continue;
             }
             ValueRef into = parts.value(instruction);

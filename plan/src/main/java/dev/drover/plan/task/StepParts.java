@@ -220,6 +220,12 @@ final class StepParts {
         usersById.computeIfAbsent(value.id(), k -> new TreeSet<>()).add(key);
     }
 
+    /** Whether a program of a stage and phase takes a value. */
+    boolean isUsedIn(Instruction value, int stage, Phase phase) {
+        return usersById.getOrDefault(value.id(), new TreeSet<>()).stream()
+                .anyMatch(user -> user.stage() == stage && user.phase() == phase);
+    }
+
     /** Says that a stage needs a value at the end of the step. */
     void needAtEnd(Instruction value, int stage) {
         needs(value, new Key(stage, Phase.POST, Integer.MAX_VALUE, 0));

@@ -6,7 +6,10 @@ import static org.assertj.core.api.Assertions.within;
 import dev.drover.ir.eval.Evaluator;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.eval.Value;
+import dev.drover.ir.graph.ComputationBuilder;
+import dev.drover.ir.graph.Graph;
 import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.graph.OutputRole;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.ops.Parameter;
 import dev.drover.plan.ChainModel;
@@ -52,6 +55,38 @@ class ReferenceRunTest {
                     assertEqualToWhole(step, plan, 1e-5);
                 }
             }
+        }
+    }
+
+    /** An output that is made in the forward pass and read in the backward pass is taken after it was read. */
+    @ParameterizedTest
+    @CsvSource({"1", "2", "4"})
+    void outputsThatTheBackwardPassReads(int microBatches) {
+        TrainingStep chain = ChainModel.step(3, 8, 6);
+        ComputationBuilder builder = new ComputationBuilder("chain");
+        List<Instruction> copies = new ArrayList<>();
+        Instruction error = null;
+        for (Instruction instruction : chain.graph().entry().instructions()) {
+            List<Instruction> operands = new ArrayList<>(
+                    instruction.operands().stream().map(o -> copies.get(o.id())).toList());
+            if (instruction == chain.graph().entry().root()) {
+                operands.add(java.util.Objects.requireNonNull(error));
+                copies.add(builder.add(new dev.drover.ir.ops.Tuple(operands.size()), operands));
+            } else {
+                copies.add(builder.add(instruction.op(), operands, instruction.name(), instruction.annotations()));
+                boolean first = error == null && instruction.op().opcode().equals("subtract");
+                error = first ? copies.get(instruction.id()) : error;
+            }
+        }
+        List<OutputRole> outputs = new ArrayList<>(chain.outputs());
+        outputs.add(OutputRole.METRIC);
+        Graph graph = new Graph("chain", builder.build(copies.get(copies.size() - 1)));
+        TrainingStep step = new TrainingStep(graph, chain.inputs(), outputs);
+        CutStep cut = TimeCut.cut(step, microBatches, false);
+        for (ScheduleKind kind : Schedules.ALL) {
+            ExecutionPlan plan = ExecutionPlanBuilder.build(
+                    LocalStep.ofOneDevice(cut), StageAssignment.single(cut), kind.make(1, microBatches));
+            assertEqualToWhole(step, plan, 1e-5);
         }
     }
 
