@@ -15,6 +15,7 @@ import dev.drover.plan.stage.StageAssignment;
 import dev.drover.planner.cost.MeshCollectives;
 import dev.drover.planner.cost.Roofline;
 import dev.drover.planner.pipeline.StagePlanner;
+import dev.drover.planner.spmd.MeshPrices;
 import dev.drover.planner.spmd.StepShardings;
 import dev.drover.solver.ContestFile;
 import dev.drover.solver.StrategyProblem;
@@ -57,7 +58,10 @@ public final class PlannerProblems {
         StageAssignment assignment = StagePlanner.plan(cut, stages).assignment();
         Resharder resharder = new Resharder(mesh, new MeshCollectives(cluster, mesh, 0));
         StepShardings shardings = new StepShardings(
-                cut, assignment, Schedules.byName("1f1b"), new Roofline(cluster.deviceType(0)), resharder);
+                cut,
+                assignment,
+                Schedules.byName("1f1b"),
+                new MeshPrices(new Roofline(cluster.deviceType(0)), resharder));
         long start = System.nanoTime();
         StrategyProblem problem = shardings.integers(mebibytes == 0 ? Long.MAX_VALUE : mebibytes << 20);
         System.out.printf(

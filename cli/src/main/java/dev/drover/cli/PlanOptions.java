@@ -61,7 +61,7 @@ final class PlanOptions {
     @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
-            defaultValue = "40",
+            defaultValue = "120",
             description = "Begin no further candidate after this time (default ${DEFAULT-VALUE}).")
     double timeoutSeconds;
 

@@ -58,6 +58,35 @@ public final class StrategyProblem {
         edgeCosts = builder.edgeCosts.toArray(new long[0][]);
     }
 
+    private StrategyProblem(StrategyProblem other, long usageLimit) {
+        this.name = other.name;
+        this.usageLimit = usageLimit;
+        this.starts = other.starts;
+        this.ends = other.ends;
+        this.costs = other.costs;
+        this.usages = other.usages;
+        this.edgeFrom = other.edgeFrom;
+        this.edgeTo = other.edgeTo;
+        this.edgeCosts = other.edgeCosts;
+    }
+
+    /**
+     * Returns the same problem with another usage limit; nothing is copied.
+     *
+     * @param limit in the unit of the usages, not negative, {@link #UNLIMITED} for none
+     */
+    public StrategyProblem withUsageLimit(long limit) {
+        requireLimit(limit, name);
+        return new StrategyProblem(this, limit);
+    }
+
+    private static void requireLimit(long limit, String name) {
+        if (limit < 0) {
+            throw new SolverInputException("The usage limit (" + limit + ") of problem (" + name
+                    + ") must not be negative.\nMaybe leave it out for a problem without limit.");
+        }
+    }
+
     /**
      * Starts a problem.
      *
@@ -155,10 +184,7 @@ public final class StrategyProblem {
          * @return this
          */
         public Builder usageLimit(long limit) {
-            if (limit < 0) {
-                throw new SolverInputException("The usage limit (" + limit + ") of problem (" + name
-                        + ") must not be negative.\nMaybe leave it out for a problem without limit.");
-            }
+            requireLimit(limit, name);
             usageLimit = limit;
             return this;
         }

@@ -90,8 +90,8 @@ final class BufferLife {
         return out;
     }
 
-    /** The tasks with each buffer freed after its last use; state, fetched values and what is consumed are left alone. */
-    static List<Task> withFrees(List<Task> tasks, List<Program> programs, List<Feed> feeds, List<Fetch> fetches) {
+    /** State and fetched values, which are not freed. */
+    static Set<ValueRef> kept(List<Feed> feeds, List<Fetch> fetches) {
         Set<ValueRef> kept = new HashSet<>();
         for (Feed feed : feeds) {
             if (feed.persistent()) {
@@ -101,6 +101,11 @@ final class BufferLife {
         for (Fetch fetch : fetches) {
             kept.add(fetch.value());
         }
+        return kept;
+    }
+
+    /** The tasks with each buffer freed after its last use; what is kept and what is consumed is left alone. */
+    static List<Task> withFrees(List<Task> tasks, List<Program> programs, Set<ValueRef> kept) {
         Map<Buffer, Integer> lastUse = new HashMap<>();
         Set<Buffer> consumed = new HashSet<>();
         for (int i = 0; i < tasks.size(); i++) {

@@ -50,8 +50,15 @@ public final class ExecutionPlanBuilder {
     private final Map<StepParts.Key, List<Instruction>> handedOnByKey = new HashMap<>();
 
     private final List<Instruction> combining = new ArrayList<>();
+    /** Inputs of the step that are given once a step. */
+    private final Map<Integer, Instruction> stateParameterByInput = new HashMap<>();
+
+    private final List<ArrayShape> inputShapes;
+    private final List<ArrayShape> outputShapes;
     /** By stage, for all its devices; sends and receives name the other stage. */
     private final List<List<Task>> tasksByStage = new ArrayList<>();
+
+    private final List<Map<Set<ValueRef>, List<Task>>> tasksByStageAndKept = new ArrayList<>();
 
     private ExecutionPlanBuilder(
             LocalStep local, StageAssignment assignment, Schedule schedule, ScheduleLength.Durations durations) {
@@ -62,6 +69,15 @@ public final class ExecutionPlanBuilder {
         this.durations = durations;
         this.devices = local.mesh().devices();
         this.parts = new StepParts(this.local, assignment);
+        for (int number = 0; number < local.cut().inputs().size(); number++) {
+            CutStep.CutInput input = local.cut().inputs().get(number);
+            if (input.input() >= 0 && input.cut() == null) {
+                stateParameterByInput.putIfAbsent(
+                        input.input(), computation.parameters().get(number));
+            }
+        }
+        this.inputShapes = step.inputShapes();
+        this.outputShapes = step.outputShapes();
     }
 
     /**
@@ -142,6 +158,7 @@ public final class ExecutionPlanBuilder {
         }
         for (int stage = 0; stage < schedule.stages(); stage++) {
             tasksByStage.add(new ArrayList<>());
+            tasksByStageAndKept.add(new HashMap<>());
         }
         for (StepParts.Key key : parts.keys()) {
             programByKey.put(key, programs.size());
@@ -181,12 +198,11 @@ public final class ExecutionPlanBuilder {
     }
 
     private Instruction stateParameter(int input) {
-        for (int number = 0; number < local.cut().inputs().size(); number++) {
-            if (local.cut().inputs().get(number).equals(new CutStep.CutInput(input, null))) {
-                return computation.parameters().get(number);
-            }
+        Instruction parameter = stateParameterByInput.get(input);
+        if (parameter == null) {
+            throw new IllegalArgumentException("The input (" + input + ") that is updated must not be cut along time.");
         }
-        throw new IllegalArgumentException("The input (" + input + ") that is updated must not be cut along time.");
+        return parameter;
     }
 
     private int madeOn(Instruction value) {
@@ -319,8 +335,15 @@ public final class ExecutionPlanBuilder {
     }
 
     private WorkerPlan worker(int stage, int device, List<Integer> meshRanks) {
+        List<Feed> feeds = feeds(stage, device);
+        List<Fetch> fetches = fetches(stage, device);
+        Set<ValueRef> kept = BufferLife.kept(feeds, fetches);
+        // Most devices of a stage keep the same values.
+        List<Task> stageTasks = tasksByStageAndKept
+                .get(stage)
+                .computeIfAbsent(kept, k -> BufferLife.withFrees(tasksByStage.get(stage), programs, k));
         List<Task> tasks = new ArrayList<>();
-        for (Task stageTask : tasksByStage.get(stage)) {
+        for (Task stageTask : stageTasks) {
             Task task = stageTask;
             if (task instanceof Task.Send send) {
                 task = new Task.Send(send.value(), send.shape(), send.microBatch(), send.toRank() * devices + device);
@@ -330,15 +353,7 @@ public final class ExecutionPlanBuilder {
             }
             tasks.add(task);
         }
-        List<Feed> feeds = feeds(stage, device);
-        List<Fetch> fetches = fetches(stage, device);
-        return new WorkerPlan(
-                stage * devices + device,
-                stage,
-                meshRanks,
-                feeds,
-                BufferLife.withFrees(tasks, programs, feeds, fetches),
-                fetches);
+        return new WorkerPlan(stage * devices + device, stage, meshRanks, feeds, tasks, fetches);
     }
 
     private List<Feed> feeds(int stage, int device) {
@@ -361,7 +376,7 @@ public final class ExecutionPlanBuilder {
                     local.inputShardings().get(number),
                     mesh,
                     device);
-            TensorSlice slice = new TensorSlice(step.inputShapes().get(input.input()), ofShape.cuts());
+            TensorSlice slice = new TensorSlice(inputShapes.get(input.input()), ofShape.cuts());
             feeds.add(
                     new Feed(parts.value(parameter), input.input(), slice, parts.isState(input.input()), input.cut()));
         }
@@ -388,8 +403,7 @@ public final class ExecutionPlanBuilder {
             ValueRef value = role.kind() == OutputRole.Kind.UPDATE
                     ? parts.value(stateParameter(role.input()))
                     : parts.value(computation.root().operand(i));
-            fetches.add(
-                    new Fetch(value, i, TensorSlice.of(step.outputShapes().get(i), sharding, local.mesh(), device)));
+            fetches.add(new Fetch(value, i, TensorSlice.of(outputShapes.get(i), sharding, local.mesh(), device)));
         }
         return fetches;
     }

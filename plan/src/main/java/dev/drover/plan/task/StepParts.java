@@ -5,6 +5,7 @@ import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.graph.OutputRole;
+import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.ops.Parameter;
 import dev.drover.ir.ops.Tuple;
 import dev.drover.ir.type.ArrayShape;
@@ -57,6 +58,7 @@ final class StepParts {
     private final StageAssignment assignment;
     private final List<@Nullable Key> keyById = new ArrayList<>();
     private final boolean[] free;
+    private final boolean[] stateByInput;
     private final TreeMap<Key, List<Instruction>> members = new TreeMap<>();
     /** Stages that need a value at all; where it is made is not counted. */
     private final List<TreeSet<Integer>> stagesById = new ArrayList<>();
@@ -68,6 +70,7 @@ final class StepParts {
         this.computation = local.computation();
         this.assignment = assignment;
         this.free = freeValues(local);
+        this.stateByInput = stateByInput(local.cut().step());
         for (Instruction instruction : computation.instructions()) {
             stagesById.add(new TreeSet<>());
             keyById.add(key(instruction));
@@ -196,10 +199,21 @@ final class StepParts {
 
     /** Whether an input lives on between steps. */
     boolean isState(int input) {
-        InputRole.Kind kind = local.cut().step().inputs().get(input).kind();
-        return kind == InputRole.Kind.PARAMETER
-                || kind == InputRole.Kind.OPTIMIZER_STATE
-                || local.cut().step().outputs().contains(OutputRole.update(input));
+        return stateByInput[input];
+    }
+
+    private static boolean[] stateByInput(TrainingStep step) {
+        boolean[] state = new boolean[step.inputs().size()];
+        for (int input = 0; input < state.length; input++) {
+            InputRole.Kind kind = step.inputs().get(input).kind();
+            state[input] = kind == InputRole.Kind.PARAMETER || kind == InputRole.Kind.OPTIMIZER_STATE;
+        }
+        for (OutputRole role : step.outputs()) {
+            if (role.kind() == OutputRole.Kind.UPDATE) {
+                state[role.input()] = true;
+            }
+        }
+        return state;
     }
 
     private void use(Instruction user, Key key) {

@@ -73,8 +73,14 @@ public record Plan(
         }
     }
 
-    /** What the strategy solver proved: objective and lower bound in nanoseconds of a step. */
-    public record Certificate(long objectiveNanos, long lowerBoundNanos, double gap) {}
+    /**
+     * What is known of how good the plan is.
+     *
+     * @param objectiveNanos of the strategy solver, in a step
+     * @param lowerBoundNanos that it proved for the chosen layout
+     * @param cutShort whether the search was ended by the clock, so that another run may find another plan
+     */
+    public record Certificate(long objectiveNanos, long lowerBoundNanos, double gap, boolean cutShort) {}
 
     /** A whole plan that was judged; {@code rejected} says why it was not taken, or is empty for the chosen one. */
     public record Candidate(

@@ -25,7 +25,7 @@ class PlanTextTest {
             new TreeMap<>(Map.of("dot.1", "b -", "add", "+0 a")),
             new Plan.Prediction(
                     10, 6, 2, 1, 1, List.of(new Plan.DeviceMemory(0, 0, 7, new TreeMap<>(Map.of("parameters", 7L))))),
-            new Plan.Certificate(10, 9, 0.1),
+            new Plan.Certificate(10, 9, 0.1, false),
             List.of(new Plan.Candidate(1, "[x=4]", 1, "gpipe", 20, 9, "slower")));
 
     @Test

@@ -5,6 +5,7 @@ import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import dev.drover.plan.cluster.DeviceType;
 import dev.drover.planner.spmd.InstructionCost;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -16,6 +17,19 @@ public final class Roofline implements InstructionCost {
 
     public Roofline(DeviceType device) {
         this.device = device;
+    }
+
+    /** Time of a whole instruction on one device. */
+    public double wholeNanos(Instruction instruction) {
+        List<ArrayShape> operands = new ArrayList<>();
+        instruction
+                .operands()
+                .forEach(operand -> operands.addAll(operand.shape().leaves()));
+        return nanos(
+                instruction,
+                (double) instruction.op().flops(instruction.operandShapes(), instruction.shape()),
+                operands,
+                instruction.shape().leaves());
     }
 
     @Override

@@ -28,10 +28,11 @@ public final class StagePlanner {
      *
      * @param tolerance by which a stage may exceed its share of the work at first (Rhino's UNBALANCED_RATIO, 0.08); loosened step by
      *     step where nothing fits
-     * @param limit for the solver; after it the best cut of the program's own order is taken
+     * @param limit for the solver, as a last resort (its work is bounded by a count); after it the best cut of the program's own order
+     *     is taken
      */
     public record Settings(double tolerance, Duration limit) {
-        public static final Settings DEFAULT = new Settings(0.08, Duration.ofSeconds(10));
+        public static final Settings DEFAULT = new Settings(0.08, Duration.ofSeconds(60));
     }
 
     /**

@@ -30,6 +30,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class StageProgram {
     private static final double GAP = 0.005;
+    /** Of the search tree. Counted, not timed, so that the same step gets the same stages on every machine. */
+    private static final int MAX_NODES = 2_000;
+    /** Larger programs are not tried: their first relaxation alone takes long, and the cut of the program's order is good. */
+    private static final int MAX_VARIABLES = 12_000;
 
     private final StageGraph graph;
     private final int stages;
@@ -79,8 +83,11 @@ final class StageProgram {
         return (int) Math.min(stages - 1, Math.max(0, Math.floor(share)));
     }
 
-    /** Stage by node, or null if the solver finds none in time. */
+    /** Stage by node, or null if the solver finds none within its nodes, or in time. */
     int @Nullable [] solve(Duration limit) {
+        if ((long) (graph.nodes() + graph.tensors().size()) * (stages - 1) > MAX_VARIABLES) {
+            return null;
+        }
         Loader.loadNativeLibraries();
         ModelBuilder model = new ModelBuilder();
         List<List<@Nullable Variable>> y = new ArrayList<>();
@@ -154,7 +161,7 @@ final class StageProgram {
         model.minimize(objective.build());
         ModelSolver solver = new ModelSolver("highs");
         solver.setTimeLimit(limit);
-        solver.setSolverSpecificParameters("output_flag=false\nmip_rel_gap=" + GAP);
+        solver.setSolverSpecificParameters("output_flag=false\nmip_rel_gap=" + GAP + "\nmip_max_nodes=" + MAX_NODES);
         SolveStatus status = solver.solve(model);
         if (status != SolveStatus.OPTIMAL && status != SolveStatus.FEASIBLE) {
             return null;

@@ -6,72 +6,41 @@ import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.lower.Fingerprint;
 import dev.drover.plan.lower.PlanCompiler;
 import dev.drover.plan.memory.DeviceMemory;
-import dev.drover.plan.schedule.Schedules;
-import dev.drover.plan.sharding.Resharder;
-import dev.drover.plan.sharding.ShardingDecisions;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.sim.SimulatedStep;
-import dev.drover.plan.sim.Simulator;
-import dev.drover.plan.stage.CutStep;
-import dev.drover.plan.stage.StageAssignment;
 import dev.drover.plan.stage.TimeCut;
-import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.plan.text.Plan;
 import dev.drover.plan.text.StrategyText;
-import dev.drover.planner.cost.MeshCollectives;
-import dev.drover.planner.cost.ProgramRoofline;
-import dev.drover.planner.cost.Roofline;
-import dev.drover.planner.pipeline.StagePlanner;
-import dev.drover.planner.spmd.StepShardings;
+import dev.drover.planner.search.Verdict.Judged;
+import dev.drover.planner.search.Verdict.Refused;
 import dev.drover.solver.Solution;
-import dev.drover.solver.SolveOptions;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the whole plan: every {@link Layout} (stages x mesh x micro-batches) is cut along time and depth, sharded by the strategy
- * solver under the memory limit, lowered, and judged by the simulator; the fastest that fits is kept (Rhino, strategy exploration).
+ * solver under the memory limit, lowered, and judged by the simulator; the fastest that fits is kept (Rhino, strategy exploration). The
+ * most promising come first, and what cannot win is left out, with the reason ({@link LayoutJudge}).
  */
 public final class PlanSearch {
-    private static final int MEMORY_ROUNDS = 4;
+    private static final Comparator<Judged> FASTEST =
+            Comparator.comparingLong(Judged::stepNanos).thenComparingLong(Judged::peakBytes);
 
     private final TrainingStep step;
     private final String source;
     private final Cluster cluster;
-    private final DeviceMemory memory;
     private final SearchOptions options;
     private final SearchListener listener;
-    private final Map<String, CutStep> cutByKey = new HashMap<>();
-    private final Map<String, StageAssignment> assignmentByKey = new HashMap<>();
+    private final long startNanos = System.nanoTime();
+    private final LayoutJudge judge;
     private final List<Judged> judged = new ArrayList<>();
-    private final List<Plan.Candidate> refused = new ArrayList<>();
-
-    /** A candidate with everything that it takes to write it down. */
-    private record Judged(
-            Layout layout,
-            CutStep cut,
-            StageAssignment assignment,
-            StepShardings.Found found,
-            ExecutionPlan execution,
-            SimulatedStep simulated) {
-        long stepNanos() {
-            return Math.round(simulated.stepNanos());
-        }
-
-        long peakBytes() {
-            return simulated.memory().stream()
-                    .mapToLong(MemoryUse::peakBytes)
-                    .max()
-                    .orElse(0);
-        }
-    }
+    private final List<Refused> refused = new ArrayList<>();
+    private @Nullable Judged best;
 
     private PlanSearch(
             TrainingStep step,
@@ -83,9 +52,9 @@ public final class PlanSearch {
         this.step = step;
         this.source = source;
         this.cluster = cluster;
-        this.memory = memory;
         this.options = options;
         this.listener = listener;
+        this.judge = new LayoutJudge(step, cluster, memory, options.seed(), this::secondsLeft);
     }
 
     /**
@@ -93,7 +62,7 @@ public final class PlanSearch {
      *
      * @param flat the flat training step
      * @param source what the model was read from, for the plan's record
-     * @param memory what the devices need for values and programs
+     * @param memory of the devices' backend
      * @throws UserError if no layout is possible or none fits the memory
      */
     public static Planned search(
@@ -107,166 +76,123 @@ public final class PlanSearch {
     }
 
     private Planned run() {
-        long start = System.nanoTime();
         List<Layout> layouts = Layouts.of(cluster.devices(), TimeCut.batchSize(step), options);
-        for (int i = 0; i < layouts.size(); i++) {
-            double seconds = (System.nanoTime() - start) / 1e9;
-            boolean haveOne = judged.stream().anyMatch(j -> j.simulated().fits());
-            if (haveOne && seconds > options.timeoutSeconds()) {
-                listener.progress(String.format(
-                        Locale.ROOT, "time is up after %d of %d layouts (%.1f s)", i, layouts.size(), seconds));
-                layouts.subList(i, layouts.size()).forEach(l -> refuse(l, "not tried: the time was up"));
-                break;
+        List<Layout> ordered = LayoutOrder.mostPromisingFirst(layouts, step, cluster);
+        boolean cutShort = false;
+        for (int i = 0; i < ordered.size(); i++) {
+            Layout layout = ordered.get(i);
+            String count = String.format(Locale.ROOT, "[%d/%d] ", i + 1, ordered.size());
+            if (secondsLeft() <= 0 && best != null) {
+                cutShort = true;
+                refused.add(new Refused(layout, "not tried: the time was up", 0));
+                continue;
             }
-            tryLayout(
-                    layouts.get(i), String.format(Locale.ROOT, "[%d/%d]", i + 1, layouts.size()), layouts.size() == 1);
+            String reason = needless(layout);
+            Verdict verdict = reason != null ? new Refused(layout, reason, 0) : judge(layout, ordered.size() == 1);
+            listener.progress(count + layout.text() + ": " + keep(verdict));
+            cutShort |= secondsLeft() <= 0;
         }
-        Judged best = judged.stream()
-                .filter(j -> j.simulated().fits())
-                .min(Comparator.comparingLong(Judged::stepNanos).thenComparingLong(Judged::peakBytes))
-                .orElseThrow(this::nothingFits);
-        return new Planned(plan(best), best.execution(), best.simulated());
-    }
-
-    private void tryLayout(Layout layout, String count, boolean isOnlyOne) {
-        try {
-            Judged result = judge(layout);
-            judged.add(result);
+        if (cutShort) {
             listener.progress(String.format(
                     Locale.ROOT,
-                    "%s %s: step %.3f ms, memory %s%s",
-                    count,
-                    layout.text(),
-                    result.stepNanos() / 1e6,
-                    MemoryUse.text(result.peakBytes()),
-                    result.simulated().fits() ? "" : " (too much)"));
+                    "the time (%.0f s) was up: another run may find another plan. Maybe give a longer --timeout.",
+                    options.timeoutSeconds()));
+        }
+        Judged winner = best;
+        if (winner == null) {
+            throw nothingFits();
+        }
+        return new Planned(plan(winner, cutShort), winner.execution(), winner.simulated());
+    }
+
+    private double secondsLeft() {
+        return options.timeoutSeconds() - (System.nanoTime() - startNanos) / 1e9;
+    }
+
+    private Verdict judge(Layout layout, boolean isOnlyOne) {
+        try {
+            return judge.judge(layout, best);
         } catch (UserError e) {
             if (isOnlyOne) {
                 throw e;
             }
-            String reason = e.getMessage() == null
-                    ? "refused"
-                    : e.getMessage().lines().findFirst().orElse("refused");
-            refuse(layout, reason);
-            listener.progress(count + " " + layout.text() + ": " + reason);
+            String message = e.getMessage();
+            String reason =
+                    message == null ? "refused" : message.lines().findFirst().orElse("refused");
+            return new Refused(layout, reason, 0);
         }
     }
 
-    private void refuse(Layout layout, String reason) {
-        refused.add(candidate(layout, 0, 0, reason));
+    /**
+     * Why a layout need not be tried: one stage gains nothing from more micro-batches but memory, so if that did not bind with fewer,
+     * they only make ops smaller.
+     */
+    private @Nullable String needless(Layout layout) {
+        for (Judged other : judged) {
+            if (layout.stages() == 1
+                    && other.layout().stages() == 1
+                    && other.layout().mesh().equals(layout.mesh())
+                    && other.layout().microBatches() < layout.microBatches()
+                    && !other.memoryBinds()
+                    && other.fits()) {
+                return "cannot be faster: one stage gains nothing from more micro-batches where memory suffices with "
+                        + other.layout().microBatches();
+            }
+        }
+        return null;
     }
 
-    private static Plan.Candidate candidate(Layout layout, long stepNanos, long peakBytes, String rejected) {
-        return new Plan.Candidate(
-                layout.stages(),
-                layout.mesh().toString(),
-                layout.microBatches(),
-                layout.schedule(),
-                stepNanos,
-                peakBytes,
-                rejected);
+    /** Writes a verdict down, and says it in a few words. */
+    private String keep(Verdict verdict) {
+        if (verdict instanceof Refused no) {
+            refused.add(no);
+            return no.reason();
+        }
+        Judged now = (Judged) verdict;
+        judged.add(now);
+        if (now.fits() && (best == null || FASTEST.compare(now, best) < 0)) {
+            best = now;
+        }
+        return String.format(
+                Locale.ROOT,
+                "step %.3f ms, memory %s%s",
+                now.stepNanos() / 1e6,
+                MemoryUse.text(now.peakBytes()),
+                now.fits() ? "" : " (too much)");
     }
 
     private UserError nothingFits() {
+        String advice = "Maybe use more devices, more micro-batches or a smaller batch.";
+        String all = "The memory of cluster (" + cluster.name() + ") must suffice for one of "
+                + (judged.size() + refused.size()) + " layouts. The nearest, ";
+        Refused small = refused.stream()
+                .filter(r -> r.missingBytes() > 0)
+                .min(Comparator.comparingLong(Refused::missingBytes))
+                .orElse(null);
         Judged nearest =
                 judged.stream().min(Comparator.comparingLong(Judged::peakBytes)).orElse(null);
-        if (nearest == null) {
-            String reasons = String.join(
-                    "; ",
-                    refused.stream().map(Plan.Candidate::rejected).distinct().toList());
-            return new UserError("The step must be possible in one of the layouts, but: " + reasons);
+        if (nearest != null) {
+            return new UserError(
+                    all + nearest.layout().text() + ": "
+                            + String.join(" ", nearest.simulated().memoryProblems()),
+                    advice);
         }
-        return new UserError(
-                "The memory of cluster (" + cluster.name() + ") must suffice for one of " + judged.size()
-                        + " layouts. The nearest, " + nearest.layout().text() + ": "
-                        + String.join(" ", nearest.simulated().memoryProblems()),
-                "Maybe use more devices, more micro-batches or a smaller batch.");
-    }
-
-    private Judged judge(Layout layout) {
-        CutStep cut = cutByKey.computeIfAbsent(
-                layout.microBatches() + " " + (layout.stages() > 1),
-                key -> PlanCompiler.cut(step, layout.microBatches(), layout.stages()));
-        StageAssignment assignment = assignmentByKey.computeIfAbsent(
-                layout.microBatches() + " " + layout.stages(),
-                key -> StagePlanner.plan(cut, layout.stages()).assignment());
-        Resharder resharder = new Resharder(layout.mesh(), new MeshCollectives(cluster, layout.mesh(), 0));
-        StepShardings shardings = new StepShardings(
-                cut, assignment, Schedules.byName(layout.schedule()), new Roofline(cluster.deviceType(0)), resharder);
-        long limit = memoryBytes();
-        Judged best = null;
-        for (int round = 0; round < MEMORY_ROUNDS; round++) {
-            StepShardings.Found found = shardings.find(limit, solveOptions());
-            if (found.solution().choices().isEmpty()) {
-                break;
-            }
-            Judged now = simulate(layout, cut, assignment, found, resharder);
-            if (best == null || better(now, best)) {
-                best = now;
-            }
-            long excess = now.peakBytes() - memoryBytes();
-            if (excess <= 0) {
-                break;
-            }
-            // What the solver does not see (copies around collectives, buffers in flight) must fit too.
-            limit = Math.min(limit - excess, found.solution().peakUsage() - excess);
-            if (limit <= 0) {
-                break;
-            }
+        if (small != null) {
+            return new UserError(all + small.layout().text() + ": " + small.reason(), advice);
         }
-        if (best == null) {
-            return leastMemory(layout, cut, assignment, shardings, resharder);
-        }
-        return best;
+        String reasons = String.join(
+                "; ", refused.stream().map(Refused::reason).distinct().toList());
+        return new UserError("The step must be possible in one of the layouts, but: " + reasons);
     }
 
-    private static boolean better(Judged a, Judged b) {
-        if (a.simulated().fits() != b.simulated().fits()) {
-            return a.simulated().fits();
-        }
-        return a.simulated().fits() ? a.stepNanos() < b.stepNanos() : a.peakBytes() < b.peakBytes();
-    }
-
-    /** No choice fits: the cheapest one without a limit, so that the message can say what is missing. */
-    private Judged leastMemory(
-            Layout layout, CutStep cut, StageAssignment assignment, StepShardings shardings, Resharder resharder) {
-        StepShardings.Found found = shardings.find(Long.MAX_VALUE, solveOptions());
-        if (found.solution().choices().isEmpty()) {
-            throw new UserError("The shardings of layout (" + layout.text() + ") must exist: "
-                    + found.solution().explanation());
-        }
-        return simulate(layout, cut, assignment, found, resharder);
-    }
-
-    private Judged simulate(
-            Layout layout, CutStep cut, StageAssignment assignment, StepShardings.Found found, Resharder resharder) {
-        ShardingDecisions decisions = found.decisions();
-        ExecutionPlan execution = PlanCompiler.compile(cut, assignment, decisions, resharder, layout.schedule());
-        SimulatedStep simulated = Simulator.simulate(execution, cluster, new ProgramRoofline(cluster), memory);
-        return new Judged(layout, cut, assignment, found, execution, simulated);
-    }
-
-    private SolveOptions solveOptions() {
-        return SolveOptions.ofSeconds(Math.max(1, options.timeoutSeconds() / 12))
-                .withSeed(options.seed())
-                .withTargetGap(0.01);
-    }
-
-    private long memoryBytes() {
-        long least = Long.MAX_VALUE;
-        for (int device = 0; device < cluster.devices(); device++) {
-            least = Math.min(least, cluster.deviceType(device).memoryBytes());
-        }
-        return least;
-    }
-
-    private Plan plan(Judged best) {
+    private Plan plan(Judged best, boolean cutShort) {
         List<Plan.Candidate> candidates = new ArrayList<>();
+        judged.sort(Comparator.comparing(Judged::fits).reversed().thenComparing(FASTEST));
         for (Judged other : judged) {
             String rejected = "";
-            if (!other.simulated().fits()) {
+            if (!other.fits()) {
                 rejected = String.join(" ", other.simulated().memoryProblems());
-            } else if (!other.layout().equals(best.layout())) {
+            } else if (other != best) {
                 rejected = String.format(
                         Locale.ROOT,
                         "%.1f %% slower than the chosen one",
@@ -274,7 +200,7 @@ public final class PlanSearch {
             }
             candidates.add(candidate(other.layout(), other.stepNanos(), other.peakBytes(), rejected));
         }
-        candidates.addAll(refused);
+        refused.forEach(no -> candidates.add(candidate(no.layout(), 0, 0, no.reason())));
         Layout layout = best.layout();
         return new Plan(
                 Plan.VERSION,
@@ -291,12 +217,23 @@ public final class PlanSearch {
                 StrategyText.print(
                         best.cut().computation(), best.found().decisions().strategies(), layout.mesh()),
                 prediction(best.simulated()),
-                certificate(best.found().solution()),
+                certificate(best.found().solution(), cutShort),
                 candidates);
     }
 
-    private static Plan.@Nullable Certificate certificate(Solution solution) {
-        return new Plan.Certificate(solution.objective(), solution.lowerBound(), solution.gap());
+    private static Plan.Candidate candidate(Layout layout, long stepNanos, long peakBytes, String rejected) {
+        return new Plan.Candidate(
+                layout.stages(),
+                layout.mesh().toString(),
+                layout.microBatches(),
+                layout.schedule(),
+                stepNanos,
+                peakBytes,
+                rejected);
+    }
+
+    private static Plan.@Nullable Certificate certificate(Solution solution, boolean cutShort) {
+        return new Plan.Certificate(solution.objective(), solution.lowerBound(), solution.gap(), cutShort);
     }
 
     /** What a simulated step is expected to take, as plans write it. */

@@ -2,19 +2,17 @@ package dev.drover.planner.spmd;
 
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.ops.Tuple;
-import dev.drover.ir.type.ArrayShape;
-import dev.drover.plan.mesh.Mesh;
-import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.OpStrategy;
-import dev.drover.plan.sharding.Resharder;
-import dev.drover.plan.sharding.Sharding;
 import dev.drover.plan.sharding.ShardingDecisions;
 import dev.drover.plan.sharding.Source;
-import dev.drover.solver.Solution;
+import dev.drover.plan.stage.Phase;
+import dev.drover.plan.stage.StageAssignment;
 import dev.drover.solver.StrategyProblem;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -32,54 +30,52 @@ import java.util.Map;
  */
 public final class SpmdProblem {
     private final SpmdInput input;
-    private final InstructionCost instructionCost;
-    private final Resharder resharder;
-    private final StrategySet.Cache sets;
+    private final MeshPrices prices;
     private final int[] nodeById;
     private final List<Instruction> instructionByNode = new ArrayList<>();
-    private final Map<MatrixKey, long[]> matrixByKey = new HashMap<>();
     private final Map<CostKey, long[]> costsByKey = new HashMap<>();
-
-    private record MatrixKey(StrategySet from, int leaf, StrategySet to, int operand, long repeats, ArrayShape shape) {}
+    private final Map<Long, IdentityHashMap<long[], long[]>> scaledByRepeats = new HashMap<>();
+    private final StrategyProblem integers;
 
     private record CostKey(StrategySet set, long repeats) {}
 
-    public SpmdProblem(SpmdInput input, InstructionCost instructionCost, Resharder resharder) {
+    /** Makes the problem, without a limit of memory. */
+    public SpmdProblem(SpmdInput input, MeshPrices prices) {
         this.input = input;
-        this.instructionCost = instructionCost;
-        this.resharder = resharder;
-        this.sets = new StrategySet.Cache(resharder.mesh());
+        this.prices = prices;
         this.nodeById = new int[input.flat().size()];
+        this.integers = build();
     }
 
-    private Mesh mesh() {
-        return resharder.mesh();
+    /** The integer problem. */
+    public StrategyProblem integers(long memoryLimitBytes) {
+        return integers.withUsageLimit(memoryLimitBytes);
     }
 
     private Computation flat() {
         return input.flat();
     }
 
-    private List<Source> outputs() {
-        Instruction root = flat().root();
-        List<Instruction> values = root.op() instanceof Tuple ? root.operands() : List.of(root);
-        return values.stream().map(Source::of).toList();
-    }
-
-    /** The integer problem. */
-    public StrategyProblem build() {
+    private StrategyProblem build() {
         StrategyProblem.Builder builder = StrategyProblem.builder(flat().name());
-        builder.usageLimit(input.memoryLimitBytes());
         Liveness liveness = Liveness.of(input);
+        List<Source> outputs = input.outputs().stream().map(Source::of).toList();
+        Map<Integer, List<Source>> freeOutputsById = new HashMap<>();
+        for (int i = 0; i < outputs.size(); i++) {
+            if (input.updatedParameter(i) < 0) {
+                freeOutputsById
+                        .computeIfAbsent(outputs.get(i).producer().id(), id -> new ArrayList<>())
+                        .add(outputs.get(i));
+            }
+        }
         for (Instruction instruction : flat().instructions()) {
             if (!Source.isWiring(instruction)) {
-                StrategySet set = sets.of(instruction);
-                long offset = (long) input.stage(instruction) * (flat().size() + 1);
+                long offset = firstTime(input.stage(instruction));
                 nodeById[instruction.id()] = builder.node(
                         offset + liveness.start(instruction),
                         offset + liveness.end(instruction),
-                        costs(instruction, set),
-                        usages(instruction, set, liveness.copies(instruction)));
+                        costs(instruction, freeOutputsById.getOrDefault(instruction.id(), List.of())),
+                        scaled(prices.bytes(instruction), liveness.copies(instruction)));
                 instructionByNode.add(instruction);
             }
         }
@@ -87,141 +83,123 @@ public final class SpmdProblem {
             List<Source> operands = Source.ofOperands(user);
             for (int i = 0; i < operands.size(); i++) {
                 Source source = operands.get(i);
-                long repeats = input.repeats(source.producer());
+                Instruction producer = source.producer();
                 builder.edge(
-                        nodeById[source.producer().id()], nodeById[user.id()], edge(source, sets.of(user), i, repeats));
+                        nodeById[producer.id()],
+                        nodeById[user.id()],
+                        scaled(prices.moveNanos(producer, source.leaf(), user, i), input.repeats(producer)));
             }
         }
-        List<Source> outputs = outputs();
         for (int i = 0; i < outputs.size(); i++) {
             int parameter = input.updatedParameter(i);
-            Source made = outputs.get(i);
-            if (parameter >= 0
-                    && nodeById[made.producer().id()]
-                            != nodeById[parameter(parameter).id()]) {
-                builder.edge(
-                        nodeById[made.producer().id()],
-                        nodeById[parameter(parameter).id()],
-                        tie(made, sets.of(parameter(parameter))));
+            Instruction made = outputs.get(i).producer();
+            if (parameter >= 0) {
+                Instruction state = flat().parameters().get(parameter);
+                if (nodeById[made.id()] != nodeById[state.id()]) {
+                    builder.edge(
+                            nodeById[made.id()],
+                            nodeById[state.id()],
+                            prices.tieNanos(made, outputs.get(i).leaf(), state));
+                }
             }
         }
         return builder.build();
     }
 
-    private Instruction parameter(int number) {
-        return flat().parameters().get(number);
+    private long firstTime(int stage) {
+        return (long) stage * (flat().size() + 1);
     }
 
-    private long[] costs(Instruction instruction, StrategySet set) {
-        long[] base = costsByKey.computeIfAbsent(
-                new CostKey(set, input.repeats(instruction)), key -> computeCosts(instruction, set));
-        List<Integer> free = input.freeOutputsOf(instruction);
-        if (free.isEmpty()) {
+    private long[] costs(Instruction instruction, List<Source> freeOutputs) {
+        long repeats = input.repeats(instruction);
+        long[] base = costsByKey.computeIfAbsent(new CostKey(prices.set(instruction), repeats), key -> {
+            double[] nanos = prices.nanos(instruction);
+            long[] costs = new long[nanos.length];
+            for (int s = 0; s < costs.length; s++) {
+                costs[s] = Math.round(nanos[s] * repeats);
+            }
+            return costs;
+        });
+        if (freeOutputs.isEmpty()) {
             return base;
         }
         long[] costs = base.clone();
-        List<Source> outputs = outputs();
-        for (int output : free) {
-            Source made = outputs.get(output);
+        for (Source made : freeOutputs) {
+            long[] nanos = prices.completeNanos(instruction, made.leaf());
             for (int s = 0; s < costs.length; s++) {
-                Sharding sharding = set.results().get(s).get(made.leaf());
-                costs[s] += Math.round(resharder.nanos(made.shape(), sharding, sharding.withoutPartial()));
+                costs[s] += nanos[s];
             }
         }
         return costs;
     }
 
-    private long[] computeCosts(Instruction instruction, StrategySet set) {
-        long[] costs = new long[set.size()];
-        double flops = instruction.op().flops(instruction.operandShapes(), instruction.shape());
-        OpShardings shardings = new OpShardings(instruction, mesh());
-        for (int s = 0; s < costs.length; s++) {
-            OpStrategy strategy = set.strategies().get(s);
-            if (shardings.exchanges(strategy)) {
-                LocalTime time = LocalTime.of(shardings, strategy, instructionCost, resharder);
-                costs[s] = Math.round((time.computeNanos() + time.exchangeNanos()) * input.repeats(instruction));
-                continue;
-            }
-            List<ArrayShape> operands = new ArrayList<>();
-            for (int i = 0; i < shardings.operands(); i++) {
-                operands.add(set.operands().get(s).get(i).local(shardings.operandShape(i), mesh()));
-            }
-            List<ArrayShape> results = locals(instruction, set, s);
-            double nanos =
-                    instructionCost.nanos(instruction, flops / set.divisions().get(s), operands, results);
-            costs[s] = Math.round(nanos * input.repeats(instruction));
+    private long[] scaled(long[] values, long factor) {
+        if (factor == 1) {
+            return values;
         }
-        return costs;
-    }
-
-    private List<ArrayShape> locals(Instruction instruction, StrategySet set, int strategy) {
-        List<ArrayShape> leaves = instruction.shape().leaves();
-        List<ArrayShape> locals = new ArrayList<>();
-        for (int leaf = 0; leaf < leaves.size(); leaf++) {
-            locals.add(set.results().get(strategy).get(leaf).local(leaves.get(leaf), mesh()));
-        }
-        return locals;
-    }
-
-    private long[] usages(Instruction instruction, StrategySet set, long copies) {
-        long[] usages = new long[set.size()];
-        for (int s = 0; s < usages.length; s++) {
-            for (ArrayShape local : locals(instruction, set, s)) {
-                usages[s] += local.sizeBytes() * copies;
-            }
-        }
-        return usages;
-    }
-
-    private long[] edge(Source source, StrategySet to, int operand, long repeats) {
-        StrategySet from = sets.of(source.producer());
-        return matrixByKey.computeIfAbsent(
-                new MatrixKey(from, source.leaf(), to, operand, repeats, source.shape()), key -> {
-                    long[] matrix = new long[from.size() * to.size()];
-                    Map<Long, Long> known = new HashMap<>();
-                    for (int f = 0; f < from.size(); f++) {
-                        for (int t = 0; t < to.size(); t++) {
-                            Sharding made = from.results().get(f).get(source.leaf());
-                            Sharding needed = to.operands().get(t).get(operand);
-                            long pair = (long) System.identityHashCode(made) << 32 ^ System.identityHashCode(needed);
-                            long nanos = known.computeIfAbsent(
-                                    pair, p -> Math.round(resharder.nanos(source.shape(), made, needed)));
-                            matrix[f * to.size() + t] = nanos * repeats;
-                        }
+        return scaledByRepeats
+                .computeIfAbsent(factor, f -> new IdentityHashMap<>())
+                .computeIfAbsent(values, v -> {
+                    long[] scaled = v.clone();
+                    for (int i = 0; i < scaled.length; i++) {
+                        scaled[i] *= factor;
                     }
-                    return matrix;
+                    return scaled;
                 });
     }
 
-    private long[] tie(Source made, StrategySet parameter) {
-        StrategySet from = sets.of(made.producer());
-        long[] matrix = new long[from.size() * parameter.size()];
-        for (int f = 0; f < from.size(); f++) {
-            for (int p = 0; p < parameter.size(); p++) {
-                matrix[f * parameter.size() + p] = Math.round(resharder.nanos(
-                        made.shape(),
-                        from.results().get(f).get(made.leaf()),
-                        parameter.results().get(p).get(0)));
-            }
+    /** By stage and phase: nanoseconds of computing in a step, all micro-batches, each instruction with its quickest strategy. */
+    List<Map<Phase, Double>> leastNanosByStageAndPhase(StageAssignment assignment) {
+        List<Map<Phase, Double>> nanos = new ArrayList<>();
+        for (int stage = 0; stage < assignment.stages(); stage++) {
+            nanos.add(new EnumMap<>(Phase.class));
         }
-        return matrix;
+        for (Instruction instruction : instructionByNode) {
+            double least = Arrays.stream(prices.nanos(instruction)).min().orElse(0);
+            nanos.get(input.stage(instruction))
+                    .merge(assignment.phase(instruction.id()), least * input.repeats(instruction), Double::sum);
+        }
+        return nanos;
     }
 
-    /** What a solution's choices decide. */
-    public ShardingDecisions decisions(Solution solution) {
-        return decisions(solution.choices());
+    /** By stage: the most bytes that values alive at the same time take on a device, each in its smallest piece. */
+    List<Long> leastBytesByStage(int stages) {
+        List<Long> floors = new ArrayList<>();
+        long[] change = new long[flat().size() + 2];
+        for (int stage = 0; stage < stages; stage++) {
+            Arrays.fill(change, 0);
+            for (Instruction instruction : instructionByNode) {
+                if (input.stage(instruction) == stage) {
+                    int node = nodeById[instruction.id()];
+                    long least = Long.MAX_VALUE;
+                    for (int s = 0; s < integers.strategyCount(node); s++) {
+                        least = Math.min(least, integers.usage(node, s));
+                    }
+                    change[Math.toIntExact(integers.intervalStart(node) - firstTime(stage))] += least;
+                    change[Math.toIntExact(integers.intervalEnd(node) - firstTime(stage))] -= least;
+                }
+            }
+            long now = 0;
+            long most = 0;
+            for (long bytes : change) {
+                now += bytes;
+                most = Math.max(most, now);
+            }
+            floors.add(most);
+        }
+        return floors;
     }
 
     /** What one choice per node decides: strategies, and outputs that end where their parameter is. */
     public ShardingDecisions decisions(List<Integer> choices) {
         List<OpStrategy> strategies = new ArrayList<>();
-        int rank = mesh().rank();
+        int rank = prices.mesh().rank();
         for (Instruction instruction : flat().instructions()) {
             strategies.add(
                     !Source.isWiring(instruction)
-                            ? sets.of(instruction).strategies().get(choices.get(nodeById[instruction.id()]))
+                            ? prices.set(instruction).strategies().get(choices.get(nodeById[instruction.id()]))
                             : OpStrategy.replicated(rank));
         }
-        return ShardingDecisions.of(flat(), input.updatedParameters(), strategies, mesh());
+        return ShardingDecisions.of(flat(), input.updatedParameters(), strategies, prices.mesh());
     }
 }

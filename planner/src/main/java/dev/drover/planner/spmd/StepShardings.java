@@ -4,7 +4,6 @@ import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.plan.lower.PlanCompiler;
 import dev.drover.plan.schedule.ScheduleKind;
-import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.ShardingDecisions;
 import dev.drover.plan.stage.CutStep;
 import dev.drover.plan.stage.Phase;
@@ -15,55 +14,80 @@ import dev.drover.solver.StrategyProblem;
 import dev.drover.solver.StrategySolver;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /** Finds the shardings of a cut step whose stages and schedule are given. */
 public final class StepShardings {
     private final CutStep cut;
     private final StageAssignment assignment;
     private final ScheduleKind schedule;
-    private final InstructionCost cost;
-    private final Resharder resharder;
+    private final SpmdProblem problem;
 
-    /** Decisions and what the solver proved about them. */
+    /** Decisions and what the solver proved about them; no decisions if there is no choice under the limit. */
     public record Found(ShardingDecisions decisions, Solution solution) {}
 
-    public StepShardings(
-            CutStep cut, StageAssignment assignment, ScheduleKind schedule, InstructionCost cost, Resharder resharder) {
+    public StepShardings(CutStep cut, StageAssignment assignment, ScheduleKind schedule, MeshPrices prices) {
         this.cut = cut;
         this.assignment = assignment;
         this.schedule = schedule;
-        this.cost = cost;
-        this.resharder = resharder;
+        this.problem = new SpmdProblem(input(), prices);
     }
 
     /**
      * The best decisions found. The solution says so if there are none under the limit.
      *
-     * @param memoryLimitBytes that a device's values may take
+     * @param memoryLimitBytes that a device's values may take; {@link StrategyProblem#UNLIMITED} for any number
      */
     public Found find(long memoryLimitBytes, SolveOptions options) {
-        SpmdProblem problem = new SpmdProblem(input(memoryLimitBytes), cost, resharder);
-        StrategyProblem integers = problem.build();
-        Solution solution = StrategySolver.solve(integers, options, improvement -> {});
+        Solution solution = StrategySolver.solve(integers(memoryLimitBytes), options, improvement -> {});
         ShardingDecisions decisions = solution.choices().isEmpty()
                 ? new ShardingDecisions(List.of(), List.of())
-                : problem.decisions(solution);
+                : problem.decisions(solution.choices());
         return new Found(decisions, solution);
     }
 
     /** The integer problem that {@link #find} solves, for measurements of the solver alone. */
     public StrategyProblem integers(long memoryLimitBytes) {
-        return new SpmdProblem(input(memoryLimitBytes), cost, resharder).build();
+        return problem.integers(memoryLimitBytes);
     }
 
-    private SpmdInput input(long memoryLimitBytes) {
+    /** By stage: the most bytes that values alive at the same time take on a device, each in its smallest piece. */
+    public List<Long> leastBytesByStage() {
+        return problem.leastBytesByStage(assignment.stages());
+    }
+
+    /**
+     * Nanoseconds that a step takes at least, whatever the shardings, from computing alone, each instruction with its quickest
+     * strategy. The first micro-batch must pass the stages before s forward, the last one backward; what a stage does once a step can
+     * overlap with that. With f, b the forward and backward work of one micro-batch:
+     *
+     * <pre>
+     *   step &gt;= max over s of   max(pre_s, f_0 + .. + f_(s-1))  +  M (f_s + b_s)  +  max(post_s, b_0 + .. + b_(s-1))
+     * </pre>
+     */
+    public double leastNanos() {
+        double least = 0;
+        double forwardBefore = 0;
+        double backwardBefore = 0;
+        for (Map<Phase, Double> stage : problem.leastNanosByStageAndPhase(assignment)) {
+            double forward = stage.getOrDefault(Phase.FORWARD, 0.0);
+            double backward = stage.getOrDefault(Phase.BACKWARD, 0.0);
+            double first = Math.max(stage.getOrDefault(Phase.PRE, 0.0), forwardBefore);
+            double last = Math.max(stage.getOrDefault(Phase.POST, 0.0), backwardBefore);
+            least = Math.max(least, first + forward + backward + last);
+            forwardBefore += forward / cut.microBatches();
+            backwardBefore += backward / cut.microBatches();
+        }
+        return least;
+    }
+
+    private SpmdInput input() {
         Computation flat = cut.computation();
         List<Long> repeats = new ArrayList<>();
         for (int id = 0; id < flat.size(); id++) {
             repeats.add(cut.perMicroBatch(id) ? (long) cut.microBatches() : 1L);
         }
-        return new SpmdInput(
-                flat, assignment.stageById(), repeats, copies(), PlanCompiler.updatedParameters(cut), memoryLimitBytes);
+        return new SpmdInput(flat, assignment.stageById(), repeats, copies(), PlanCompiler.updatedParameters(cut));
     }
 
     /** Values that the backward pass of a micro-batch takes from its forward pass wait for it in as many copies as are in flight. */

@@ -2,7 +2,6 @@ package dev.drover.planner.spmd;
 
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.ops.Tuple;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.sharding.OpShardings;
@@ -13,7 +12,9 @@ import dev.drover.plan.sharding.ShardingDecisions;
 import dev.drover.plan.sharding.Source;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** What every strategy of one instruction would cost if everything else stayed as it is decided. */
 public final class StrategyPrices {
@@ -21,6 +22,10 @@ public final class StrategyPrices {
     private final ShardingDecisions decisions;
     private final InstructionCost cost;
     private final Resharder resharder;
+    private final Map<Integer, List<Use>> usesById = new HashMap<>();
+
+    /** A user (or the root tuple) takes a leaf as the operand of this number. */
+    private record Use(Instruction user, int operand, Source source) {}
 
     /**
      * One strategy; times in nanoseconds of one execution.
@@ -48,6 +53,15 @@ public final class StrategyPrices {
         this.decisions = decisions;
         this.cost = cost;
         this.resharder = resharder;
+        for (Instruction user : flat.instructions()) {
+            if (!Source.isWiring(user) || user == flat.root()) {
+                List<Source> sources = Source.ofOperands(user);
+                for (int i = 0; i < sources.size(); i++) {
+                    usesById.computeIfAbsent(sources.get(i).producer().id(), id -> new ArrayList<>())
+                            .add(new Use(user, i, sources.get(i)));
+                }
+            }
+        }
     }
 
     private Mesh mesh() {
@@ -109,22 +123,12 @@ public final class StrategyPrices {
 
     private double userNanos(Instruction instruction, List<Sharding> results) {
         double nanos = 0;
-        for (Instruction user : flat.instructions()) {
-            boolean root = user == flat.root() && user.op() instanceof Tuple;
-            if (Source.isWiring(user) && !root) {
-                continue;
-            }
-            List<Source> sources = Source.ofOperands(user);
-            for (int i = 0; i < sources.size(); i++) {
-                Source source = sources.get(i);
-                if (source.producer() == instruction) {
-                    Sharding needed = root
-                            ? decisions.outputs().get(i)
-                            : new OpShardings(user, mesh())
-                                    .operand(decisions.strategies().get(user.id()), i);
-                    nanos += resharder.nanos(source.shape(), results.get(source.leaf()), needed);
-                }
-            }
+        for (Use use : usesById.getOrDefault(instruction.id(), List.of())) {
+            Sharding needed = use.user() == flat.root() && Source.isWiring(use.user())
+                    ? decisions.outputs().get(use.operand())
+                    : new OpShardings(use.user(), mesh())
+                            .operand(decisions.strategies().get(use.user().id()), use.operand());
+            nanos += resharder.nanos(use.source().shape(), results.get(use.source().leaf()), needed);
         }
         return nanos;
     }

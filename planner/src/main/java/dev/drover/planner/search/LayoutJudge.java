@@ -1,0 +1,184 @@
+package dev.drover.planner.search;
+
+import dev.drover.ir.graph.TrainingStep;
+import dev.drover.plan.cluster.Cluster;
+import dev.drover.plan.lower.PlanCompiler;
+import dev.drover.plan.memory.DeviceMemory;
+import dev.drover.plan.mesh.Mesh;
+import dev.drover.plan.schedule.Schedules;
+import dev.drover.plan.sharding.Resharder;
+import dev.drover.plan.sim.MemoryUse;
+import dev.drover.plan.sim.SimulatedStep;
+import dev.drover.plan.sim.Simulator;
+import dev.drover.plan.stage.CutStep;
+import dev.drover.plan.stage.StageAssignment;
+import dev.drover.plan.task.ExecutionPlan;
+import dev.drover.planner.cost.MeshCollectives;
+import dev.drover.planner.cost.ProgramRoofline;
+import dev.drover.planner.cost.Roofline;
+import dev.drover.planner.pipeline.StagePlanner;
+import dev.drover.planner.search.Verdict.Judged;
+import dev.drover.planner.search.Verdict.Refused;
+import dev.drover.planner.spmd.MeshPrices;
+import dev.drover.planner.spmd.StepShardings;
+import dev.drover.solver.SolveOptions;
+import dev.drover.solver.StrategyProblem;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.DoubleSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Judges one layout after another. What several have in common is made once: the cut along time, the stages, the prices of a mesh. What
+ * cannot win is given up before the expensive parts:
+ *
+ * <pre>
+ *   cut -> stages -> prices -> memory floor -> compute bound -> shardings -> lowering -> simulation
+ *                              too large?      not faster?
+ * </pre>
+ */
+final class LayoutJudge {
+    private static final int MEMORY_ROUNDS = 4;
+    /** Of the strategy solver for one problem; about one second, but counted, so that the answer does not depend on the machine. */
+    private static final long SOLVER_WORK = 300_000_000;
+
+    private static final double TARGET_GAP = 0.01;
+
+    private final TrainingStep step;
+    private final Cluster cluster;
+    private final DeviceMemory memory;
+    private final long seed;
+    private final DoubleSupplier secondsLeft;
+    private final long memoryBytes;
+    private final Map<String, CutStep> cutByKey = new HashMap<>();
+    private final Map<String, StageAssignment> assignmentByKey = new HashMap<>();
+    private final Map<Mesh, MeshPrices> pricesByMesh = new HashMap<>();
+
+    /**
+     * A judge of the layouts of one step.
+     *
+     * @param step flat
+     * @param secondsLeft when to give up; as a last resort only, because what depends on it is not the same on every machine
+     */
+    LayoutJudge(TrainingStep step, Cluster cluster, DeviceMemory memory, long seed, DoubleSupplier secondsLeft) {
+        this.step = step;
+        this.cluster = cluster;
+        this.memory = memory;
+        this.seed = seed;
+        this.secondsLeft = secondsLeft;
+        this.memoryBytes = leastMemoryBytes(cluster);
+    }
+
+    private static long leastMemoryBytes(Cluster cluster) {
+        long least = Long.MAX_VALUE;
+        for (int device = 0; device < cluster.devices(); device++) {
+            least = Math.min(least, cluster.deviceType(device).memoryBytes());
+        }
+        return least;
+    }
+
+    /**
+     * Judges a layout.
+     *
+     * @param best the fastest so far, if there is one
+     * @throws dev.drover.ir.UserError if the step cannot be cut in this way
+     */
+    Verdict judge(Layout layout, @Nullable Judged best) {
+        CutStep cut = cutByKey.computeIfAbsent(
+                layout.microBatches() + " " + (layout.stages() > 1),
+                key -> PlanCompiler.cut(step, layout.microBatches(), layout.stages()));
+        StageAssignment assignment = assignmentByKey.computeIfAbsent(
+                layout.microBatches() + " " + layout.stages(),
+                key -> StagePlanner.plan(cut, layout.stages()).assignment());
+        MeshPrices prices = pricesByMesh.computeIfAbsent(
+                layout.mesh(),
+                mesh -> new MeshPrices(
+                        new Roofline(cluster.deviceType(0)),
+                        new Resharder(mesh, new MeshCollectives(cluster, mesh, 0))));
+        StepShardings shardings = new StepShardings(cut, assignment, Schedules.byName(layout.schedule()), prices);
+        Refused tooLarge = tooLarge(layout, shardings.leastBytesByStage());
+        if (tooLarge != null) {
+            return tooLarge;
+        }
+        double leastNanos = shardings.leastNanos();
+        if (best != null && leastNanos >= best.simulated().stepNanos()) {
+            return new Refused(
+                    layout,
+                    String.format(Locale.ROOT, "cannot be faster: computing alone takes %.3f ms", leastNanos / 1e6),
+                    0);
+        }
+        return new Trial(layout, cut, assignment, shardings, prices.resharder()).judge();
+    }
+
+    private @Nullable Refused tooLarge(Layout layout, List<Long> leastBytesByStage) {
+        long most = leastBytesByStage.stream().max(Long::compare).orElse(0L);
+        if (most <= memoryBytes) {
+            return null;
+        }
+        int stage = leastBytesByStage.indexOf(most);
+        return new Refused(
+                layout,
+                "The memory of stage (" + stage + ") must be at least " + MemoryUse.text(most) + " per device, however"
+                        + " it is sharded, but is " + MemoryUse.text(memoryBytes) + "; "
+                        + MemoryUse.text(most - memoryBytes) + " are missing.",
+                most - memoryBytes);
+    }
+
+    private SolveOptions solveOptions() {
+        return SolveOptions.ofSeconds(Math.max(1, secondsLeft.getAsDouble()))
+                .withWorkLimit(SOLVER_WORK)
+                .withSeed(seed)
+                .withTargetGap(TARGET_GAP);
+    }
+
+    /** The expensive parts for one layout. */
+    private final class Trial {
+        private final Layout layout;
+        private final CutStep cut;
+        private final StageAssignment assignment;
+        private final StepShardings shardings;
+        private final Resharder resharder;
+
+        Trial(Layout layout, CutStep cut, StageAssignment assignment, StepShardings shardings, Resharder resharder) {
+            this.layout = layout;
+            this.cut = cut;
+            this.assignment = assignment;
+            this.shardings = shardings;
+            this.resharder = resharder;
+        }
+
+        /** The fastest shardings if these fit the memory, else those found under a limit that is lowered until they do. */
+        Verdict judge() {
+            StepShardings.Found free = shardings.find(StrategyProblem.UNLIMITED, solveOptions());
+            if (free.solution().choices().isEmpty()) {
+                return new Refused(
+                        layout, "no shardings found: " + free.solution().explanation(), 0);
+            }
+            Judged best = simulate(free, false);
+            long limit = memoryBytes;
+            for (int round = 0; round < MEMORY_ROUNDS && !best.fits() && limit > 0; round++) {
+                StepShardings.Found found = shardings.find(limit, solveOptions());
+                if (found.solution().choices().isEmpty()) {
+                    break;
+                }
+                Judged now = simulate(found, true);
+                if (now.fits() || now.peakBytes() < best.peakBytes()) {
+                    best = now;
+                }
+                // What the solver does not see (copies around collectives, buffers in flight) must fit too.
+                long excess = now.peakBytes() - memoryBytes;
+                limit = Math.min(limit - excess, found.solution().peakUsage() - excess);
+            }
+            return best;
+        }
+
+        private Judged simulate(StepShardings.Found found, boolean memoryBinds) {
+            ExecutionPlan execution =
+                    PlanCompiler.compile(cut, assignment, found.decisions(), resharder, layout.schedule());
+            SimulatedStep simulated = Simulator.simulate(execution, cluster, new ProgramRoofline(cluster), memory);
+            return new Judged(layout, cut, assignment, found, execution, simulated, memoryBinds);
+        }
+    }
+}

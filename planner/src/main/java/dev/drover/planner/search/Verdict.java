@@ -1,0 +1,50 @@
+package dev.drover.planner.search;
+
+import dev.drover.plan.sim.MemoryUse;
+import dev.drover.plan.sim.SimulatedStep;
+import dev.drover.plan.stage.CutStep;
+import dev.drover.plan.stage.StageAssignment;
+import dev.drover.plan.task.ExecutionPlan;
+import dev.drover.planner.spmd.StepShardings;
+
+/** What became of a layout. */
+sealed interface Verdict {
+    Layout layout();
+
+    /**
+     * Simulated, with everything that it takes to write it down.
+     *
+     * @param memoryBinds whether a faster choice of shardings had to be given up for memory
+     */
+    record Judged(
+            Layout layout,
+            CutStep cut,
+            StageAssignment assignment,
+            StepShardings.Found found,
+            ExecutionPlan execution,
+            SimulatedStep simulated,
+            boolean memoryBinds)
+            implements Verdict {
+        long stepNanos() {
+            return Math.round(simulated.stepNanos());
+        }
+
+        long peakBytes() {
+            return simulated.memory().stream()
+                    .mapToLong(MemoryUse::peakBytes)
+                    .max()
+                    .orElse(0);
+        }
+
+        boolean fits() {
+            return simulated.fits();
+        }
+    }
+
+    /**
+     * Not simulated.
+     *
+     * @param missingBytes by which the memory of a device is too small at least; 0 if that is not why
+     */
+    record Refused(Layout layout, String reason, long missingBytes) implements Verdict {}
+}
