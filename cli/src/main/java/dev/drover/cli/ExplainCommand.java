@@ -1,8 +1,8 @@
 package dev.drover.cli;
 
+import dev.drover.ir.Nearest;
 import dev.drover.ir.UserError;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.plan.cluster.Nearest;
 import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.Resharder;
@@ -169,14 +169,21 @@ final class ExplainCommand implements Callable<Integer> {
         }
         for (Instruction parameter : cut.computation().parameters()) {
             int input = cut.inputs().get(number(parameter)).input();
-            if (input >= 0 && cut.step().inputs().get(input).name().equals(name)) {
-                return parameter;
+            if (input >= 0) {
+                String inputName = cut.step().inputs().get(input).name();
+                if (inputName.equals(name)) {
+                    return parameter;
+                }
+                names.add(inputName);
             }
         }
+        List<String> near = Nearest.among(name, names);
         throw new UserError(
                 "The value (" + name + ") must be an instruction or an input of the model ("
                         + stored.model().source() + ").",
-                "Maybe " + Nearest.of(name, names) + ".");
+                near.isEmpty()
+                        ? "Maybe take a name from the inputs that drover explain lists without --value."
+                        : "Maybe " + String.join(" or ", near) + ".");
     }
 
     private static int number(Instruction parameter) {

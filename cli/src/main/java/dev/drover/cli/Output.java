@@ -2,15 +2,22 @@ package dev.drover.cli;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
 /** What commands print: one JSON object or text on stdout, progress on stderr. */
 final class Output {
+    /** Columns of a terminal that tables should fit. */
+    private static final int WIDTH = 100;
+
     private Output() {}
 
     /** One object on one line. */
@@ -39,12 +46,28 @@ final class Output {
         }
     }
 
+    /** Fails with {@link UserError} if a file cannot be written, before work is done for it. Leaves no file behind. */
+    static void checkWritable(Path file) {
+        try {
+            boolean isNew = !Files.exists(file);
+            Files.newByteChannel(file, StandardOpenOption.WRITE, StandardOpenOption.CREATE)
+                    .close();
+            if (isNew) {
+                Files.delete(file);
+            }
+        } catch (IOException e) {
+            throw new UserError(
+                    "The file (" + file + ") must be writable, but " + FileReason.of(e) + ".",
+                    "Maybe make the folder first, or take another path.");
+        }
+    }
+
     /** Columns of numbers, right-aligned; the first one is text, left-aligned. */
     static void table(List<String> header, List<List<String>> rows) {
         table(header, rows, false);
     }
 
-    /** The same with text, left-aligned, in the last column too. */
+    /** The same with text, left-aligned, in the last column too; wrapped where it would pass column 100. */
     static void tableWithTextAtEnd(List<String> header, List<List<String>> rows) {
         table(header, rows, true);
     }
@@ -59,14 +82,43 @@ final class Output {
             }
         }
         System.out.println(row(header, widths, textAtEnd));
-        rows.forEach(row -> System.out.println(row(row, widths, textAtEnd)));
+        for (List<String> row : rows) {
+            if (textAtEnd) {
+                int indent = Arrays.stream(widths)
+                        .limit(columns - 1L)
+                        .map(w -> w + 2)
+                        .sum();
+                List<String> lines = wrapped(row.get(columns - 1), Math.max(WIDTH - indent, 30));
+                List<String> first = new ArrayList<>(row.subList(0, columns - 1));
+                first.add(lines.get(0));
+                System.out.println(row(first, widths, true));
+                lines.subList(1, lines.size()).forEach(line -> System.out.println(" ".repeat(indent) + line));
+            } else {
+                System.out.println(row(row, widths, false));
+            }
+        }
+    }
+
+    /** Text in lines of at most so many characters, broken at spaces. */
+    static List<String> wrapped(String text, int width) {
+        List<String> lines = new ArrayList<>();
+        StringBuilder line = new StringBuilder();
+        for (String word : text.split(" ", -1)) {
+            if (line.length() > 0 && line.length() + 1 + word.length() > width) {
+                lines.add(line.toString());
+                line.setLength(0);
+            }
+            line.append(line.length() > 0 ? " " : "").append(word);
+        }
+        lines.add(line.toString());
+        return lines;
     }
 
     private static String row(List<String> cells, int[] widths, boolean textAtEnd) {
         StringBuilder line = new StringBuilder();
         for (int c = 0; c < cells.size(); c++) {
             String cell = cells.get(c);
-            String fill = " ".repeat(widths[c] - cell.length());
+            String fill = " ".repeat(Math.max(0, widths[c] - cell.length()));
             boolean left = c == 0 || textAtEnd && c == cells.size() - 1;
             line.append(c == 0 ? "" : "  ").append(left ? cell + fill : fill + cell);
         }

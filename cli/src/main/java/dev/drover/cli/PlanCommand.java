@@ -38,6 +38,9 @@ final class PlanCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
+        if (output != null) {
+            Output.checkWritable(output);
+        }
         LoadedModel loaded = LoadedModel.load(model);
         long start = System.nanoTime();
         Planned planned = options.plan(loaded, 4);

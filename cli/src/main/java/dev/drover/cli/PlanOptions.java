@@ -1,6 +1,7 @@
 package dev.drover.cli;
 
 import dev.drover.backend.torch.TorchDeviceMemory;
+import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import dev.drover.plan.cluster.CachedCalibration;
 import dev.drover.plan.cluster.Calibration;
@@ -62,7 +63,7 @@ final class PlanOptions {
             names = "--timeout",
             paramLabel = "SECONDS",
             defaultValue = "120",
-            description = "Begin no further candidate after this time (default ${DEFAULT-VALUE}).")
+            description = "A last resort: begin no further candidate after this time (default ${DEFAULT-VALUE}).")
     double timeoutSeconds;
 
     @Option(
@@ -87,7 +88,8 @@ final class PlanOptions {
             try {
                 return ClusterText.parse(Files.readString(file), text);
             } catch (IOException e) {
-                throw new UserError("The cluster file (" + text + ") must be readable: " + e.getMessage() + ".", e);
+                throw new UserError(
+                        "The cluster file (" + text + ") must be readable, but " + FileReason.of(e) + ".", e);
             }
         }
         return Presets.parse(text, calibration(text));

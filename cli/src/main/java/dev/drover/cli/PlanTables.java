@@ -3,6 +3,7 @@ package dev.drover.cli;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.sim.SimulatedStep;
 import dev.drover.plan.text.Plan;
+import dev.drover.planner.search.Layout;
 import dev.drover.planner.search.Planned;
 import dev.drover.report.Traffic;
 import java.util.ArrayList;
@@ -34,6 +35,7 @@ final class PlanTables {
             out.put("objective", plan.certificate().objectiveNanos());
             out.put("lowerBound", plan.certificate().lowerBoundNanos());
             out.put("gap", plan.certificate().gap());
+            out.put("cutShort", plan.certificate().cutShort());
         }
         out.put("planningMillis", Math.round(planningMillis));
         out.put("stages", plan.stages());
@@ -74,16 +76,9 @@ final class PlanTables {
     static void print(Planned planned) {
         Plan plan = planned.plan();
         SimulatedStep step = planned.simulated();
-        System.out.printf(
-                Locale.ROOT,
-                "plan: %d stage%s, mesh %s, %d micro-batch%s, %s, on %s%n%n",
-                plan.stages(),
-                plan.stages() == 1 ? "" : "s",
-                plan.mesh(),
-                plan.microBatches(),
-                plan.microBatches() == 1 ? "" : "es",
-                plan.schedule(),
-                plan.cluster().name());
+        System.out.println(
+                "plan: " + Layout.of(plan).text() + ", on " + plan.cluster().name());
+        System.out.println();
         double total = Math.max(1, step.stepNanos());
         List<List<String>> parts = new ArrayList<>();
         parts.add(part("step", step.stepNanos(), total));
@@ -110,11 +105,25 @@ final class PlanTables {
         return List.of(name, Output.time(nanos), String.format(Locale.ROOT, "%.1f %%", 100 * nanos / total));
     }
 
+    /** Devices in a row that are of one stage and use the same memory share a line. */
     private static void memory(SimulatedStep step) {
         List<List<String>> rows = new ArrayList<>();
-        for (MemoryUse use : step.memory()) {
+        List<MemoryUse> uses = step.memory();
+        for (int first = 0, last; first < uses.size(); first = last + 1) {
+            MemoryUse use = uses.get(first);
+            int stage = step.stageByRank().get(use.rank());
+            last = first;
+            while (last + 1 < uses.size()
+                    && step.stageByRank().get(uses.get(last + 1).rank()) == stage
+                    && uses.get(last + 1).peakBytesByKind().equals(use.peakBytesByKind())
+                    && uses.get(last + 1).limitBytes() == use.limitBytes()) {
+                last++;
+            }
+            String devices = first == last
+                    ? "device " + use.rank()
+                    : "devices " + use.rank() + "-" + uses.get(last).rank();
             rows.add(List.of(
-                    "device " + use.rank() + " (stage " + step.stageByRank().get(use.rank()) + ")",
+                    devices + " (stage " + stage + ")",
                     MemoryUse.text(use.peakBytes()),
                     MemoryUse.text(use.limitBytes()),
                     use.parts()));
@@ -135,5 +144,9 @@ final class PlanTables {
         }
         Output.tableWithTextAtEnd(
                 List.of("candidates: stages x mesh", "micro-batches", "step", "memory", "verdict"), rows);
+        if (plan.certificate() != null && plan.certificate().cutShort()) {
+            System.out.println();
+            System.out.println("The search was cut short by --timeout: another run may find another plan.");
+        }
     }
 }

@@ -4,6 +4,7 @@ import dev.drover.ir.UserError;
 import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.plan.sim.MemoryUse;
+import dev.drover.planner.search.Layout;
 import dev.drover.planner.search.Planned;
 import dev.drover.report.ReportPage;
 import dev.drover.report.TrainingRecord;
@@ -98,10 +99,8 @@ final class TrainCommand implements Callable<Integer> {
         Output.progress(inputs.note());
         Output.progress(String.format(
                 Locale.ROOT,
-                "plan: %d stages x mesh %s, %d micro-batches; predicted step %s",
-                planned.plan().stages(),
-                planned.plan().mesh(),
-                planned.plan().microBatches(),
+                "plan: %s; predicted step %s",
+                Layout.of(planned.plan()).text(),
                 Output.time(planned.simulated().stepNanos())));
         TrainingRecord record;
         List<AllocatedMemory> memory = new ArrayList<>();

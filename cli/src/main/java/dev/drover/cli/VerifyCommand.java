@@ -16,6 +16,8 @@ import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.plan.task.ReferenceRun;
 import dev.drover.planner.cost.MeshCollectives;
 import dev.drover.planner.pipeline.StagePlanner;
+import dev.drover.planner.search.Layout;
+import dev.drover.planner.search.Layouts;
 import dev.drover.runtime.coordinator.Execution;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -193,42 +195,26 @@ final class VerifyCommand implements Callable<Integer> {
     /** Any legal plan: layout and strategies by chance. */
     private Trial randomTrial(TrainingStep step, int workers, long seed) {
         Random draw = new Random(seed * 0x9E3779B97F4A7C15L);
-        List<int[]> layouts = new ArrayList<>();
-        for (int stages = 1; stages <= workers; stages++) {
-            if (workers % stages == 0) {
-                int devices = workers / stages;
-                layouts.add(new int[] {stages, devices, 1});
-                for (int first = 2; first * 2 <= devices; first++) {
-                    if (devices % first == 0) {
-                        layouts.add(new int[] {stages, first, devices / first});
-                    }
-                }
-            }
-        }
         long batch = TimeCut.batchSize(step);
         UserError last = null;
         for (int tries = 0; tries < 20; tries++) {
-            int[] layout = layouts.get(draw.nextInt(layouts.size()));
-            int microBatches = 1 << draw.nextInt(3);
-            if (batch % microBatches != 0) {
+            Layout layout = Layouts.draw(workers, draw);
+            if (batch % layout.microBatches() != 0) {
                 continue;
             }
-            Mesh mesh =
-                    layout[1] == 1 ? Mesh.of() : layout[2] == 1 ? Mesh.of(layout[1]) : Mesh.of(layout[1], layout[2]);
+            Mesh mesh = layout.mesh();
             try {
-                CutStep cut = PlanCompiler.cut(step, microBatches, layout[0]);
-                StageAssignment assignment = StagePlanner.plan(cut, layout[0]).assignment();
+                CutStep cut = PlanCompiler.cut(step, layout.microBatches(), layout.stages());
+                StageAssignment assignment =
+                        StagePlanner.plan(cut, layout.stages()).assignment();
                 Resharder resharder = new Resharder(mesh, new MeshCollectives(options.cluster(workers), mesh, 0));
                 ExecutionPlan plan = PlanCompiler.compile(
                         cut,
                         assignment,
                         RandomStrategies.draw(cut.computation(), PlanCompiler.updatedParameters(cut), mesh, seed),
                         resharder,
-                        draw.nextBoolean() ? "1f1b" : "gpipe");
-                return new Trial(
-                        "random plan " + seed + " (" + layout[0] + " stages, mesh " + mesh + ", " + microBatches
-                                + " micro-batches)",
-                        plan);
+                        layout.schedule());
+                return new Trial("random plan " + seed + " (" + layout.text() + ")", plan);
             } catch (UserError e) {
                 last = e;
             }

@@ -168,6 +168,32 @@ class BadInputTest {
     }
 
     @Test
+    void planFiles() throws IOException {
+        CommandRun late = CommandRun.of(
+                "plan",
+                MLP,
+                "--cluster",
+                "m8:1",
+                "-o",
+                folder.resolve("no/plan.json").toString());
+        assertMistake(late, "plan.json", "must be writable", "does not exist");
+        assertThat(late.err()).doesNotContain("[1/");
+        Path broken = file("broken.json", "{\n\"version\": 1,");
+        CommandRun run = CommandRun.of("explain", broken.toString());
+        assertMistake(run, "broken.json", "line 2");
+        assertThat(run.err()).doesNotContain("REDACTED");
+    }
+
+    @Test
+    void numbersOutOfRange() {
+        assertMistake(
+                CommandRun.of("plan", MLP, "--cluster", "m8:1", "--micro-batches", "0"),
+                "micro-batches (0)",
+                "at least 1");
+        assertMistake(CommandRun.of("plan", MLP, "--cluster", "local:100000"), "number (100000)", "at most 256");
+    }
+
+    @Test
     void aBrokenProblem() throws IOException {
         Path problem = file("p.json", "{\"problem\": {\"name\": \"x\", \"nodes\": {\"intervals\": [[0, 1]");
         assertMistake(CommandRun.of("solve", problem.toString()), "p.json");

@@ -1,5 +1,6 @@
 package dev.drover.models;
 
+import dev.drover.ir.Nearest;
 import dev.drover.ir.UserError;
 import java.util.List;
 
@@ -76,7 +77,7 @@ public record ModelOption(String name, Kind kind, String absent, List<String> ch
         if (!fits) {
             String message = "The " + name + " (" + value + ") of model (" + model + ") must be " + constraint() + ".";
             if (kind == Kind.CHOICE) {
-                throw new UserError(message, "Maybe " + name + "=" + NearestName.of(value, choices) + ".");
+                throw new UserError(message, "Maybe " + name + "=" + Nearest.of(value, choices) + ".");
             }
             throw new UserError(message);
         }

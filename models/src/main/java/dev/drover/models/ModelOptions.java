@@ -1,5 +1,6 @@
 package dev.drover.models;
 
+import dev.drover.ir.Nearest;
 import dev.drover.ir.UserError;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -37,7 +38,7 @@ public final class ModelOptions {
                     throw new UserError(
                             "The option (" + key + ") of model (" + model + ") must be one of "
                                     + String.join(", ", names) + ".",
-                            "Maybe " + NearestName.of(key, names) + "=" + value + ".");
+                            "Maybe " + Nearest.of(key, names) + "=" + value + ".");
                 }
                 known.get(index).check(model, value);
                 if (given.put(key, value) != null) {

@@ -1,5 +1,6 @@
 package dev.drover.models;
 
+import dev.drover.ir.Nearest;
 import dev.drover.ir.UserError;
 import java.util.List;
 
@@ -26,7 +27,7 @@ public final class Zoo {
             }
         }
         List<String> names = ALL.stream().map(ModelKind::name).toList();
-        ModelKind nearest = ALL.get(names.indexOf(NearestName.of(kind, names)));
+        ModelKind nearest = ALL.get(names.indexOf(Nearest.of(kind, names)));
         throw new UserError(
                 "The model (" + kind + ") must be one of " + String.join(", ", names) + ".",
                 "Maybe " + nearest.example() + ".");

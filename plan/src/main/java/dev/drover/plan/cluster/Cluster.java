@@ -1,5 +1,6 @@
 package dev.drover.plan.cluster;
 
+import dev.drover.ir.Nearest;
 import dev.drover.ir.UserError;
 import java.util.ArrayList;
 import java.util.List;

@@ -3,13 +3,11 @@ package dev.drover.plan.cluster;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonMappingException;
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import com.fasterxml.jackson.dataformat.yaml.YAMLGenerator;
 import dev.drover.ir.UserError;
-import java.lang.reflect.RecordComponent;
-import java.util.Arrays;
+import dev.drover.plan.RecordKeys;
 import java.util.List;
 import java.util.stream.Collectors;
 
@@ -31,16 +29,8 @@ public final class ClusterText {
     /** Reads a cluster; {@code source} names the file in messages. */
     public static Cluster parse(String yaml, String source) {
         try {
-            JsonNode tree = mapper().readTree(yaml);
-            checkKeys(tree, Cluster.class, "", source);
-            for (JsonNode device : tree.path("deviceTypes")) {
-                checkKeys(device, DeviceType.class, "deviceTypes.", source);
-            }
-            for (JsonNode hosts : tree.path("hosts")) {
-                checkKeys(hosts, Hosts.class, "hosts.", source);
-            }
-            checkKeys(tree.path("intraHost"), Link.class, "intraHost.", source);
-            checkKeys(tree.path("interHost"), Link.class, "interHost.", source);
+            // Before values are read, so that a misspelt key is not reported as a missing one.
+            RecordKeys.check(mapper().readTree(yaml), Cluster.class, "cluster (" + source + ")");
             Cluster cluster = mapper().readValue(yaml, Cluster.class);
             if (cluster == null) {
                 throw new UserError("The cluster (" + source + ") must not be empty.");
@@ -61,20 +51,6 @@ public final class ClusterText {
         } catch (JsonProcessingException e) {
             throw new UserError("The cluster (" + source + ") must be YAML: " + e.getOriginalMessage());
         }
-    }
-
-    /** Before values are read, so that a misspelt key is not reported as a missing one. */
-    private static void checkKeys(JsonNode node, Class<? extends Record> known, String path, String source) {
-        List<String> names = Arrays.stream(known.getRecordComponents())
-                .map(RecordComponent::getName)
-                .toList();
-        node.fieldNames().forEachRemaining(key -> {
-            if (!names.contains(key)) {
-                throw new UserError(
-                        "The key (" + path + key + ") of cluster (" + source + ") must be one of " + names + ".",
-                        "Maybe write " + Nearest.of(key, names) + ".");
-            }
-        });
     }
 
     /** The YAML that {@link #parse} reads back. */

@@ -1,5 +1,6 @@
 package dev.drover.plan.cluster;
 
+import dev.drover.ir.Nearest;
 import dev.drover.ir.UserError;
 import java.util.List;
 import java.util.Map;
@@ -12,7 +13,9 @@ import java.util.regex.Pattern;
  * vendors' data sheets but where a paper's test bed says otherwise; {@code usableShare} 0.9 is TePDist's usage ratio.
  */
 public final class Presets {
-    private static final Pattern TEXT = Pattern.compile("([a-z0-9.]+)(?::([1-9]\\d{0,4}))?");
+    private static final Pattern TEXT = Pattern.compile("([a-z0-9.]+)(?::([1-9]\\d*))?");
+    private static final int MOST_WORKERS = 256;
+    private static final int MOST_MACHINES = 10_000;
     private static final long GIB = 1L << 30;
     private static final double GBIT = 1e9 / 8;
 
@@ -30,7 +33,15 @@ public final class Presets {
                     "The cluster (" + text + ") must be a YAML file or one of " + NAMES + " with a number, as in m8:2.",
                     "Maybe write " + Nearest.of(name.replaceFirst(":.*", ""), NAMES) + ":2.");
         }
-        int n = matcher.group(2) == null ? 1 : Integer.parseInt(matcher.group(2));
+        String number = matcher.group(2) == null ? "1" : matcher.group(2);
+        int most = name.equals("local") ? MOST_WORKERS : MOST_MACHINES;
+        if (number.length() > 6 || Integer.parseInt(number) > most) {
+            throw new UserError(
+                    "The number (" + number + ") of " + (name.equals("local") ? "workers" : "machines")
+                            + " of cluster (" + text + ") must be at most " + most + ".",
+                    "Maybe write " + name + ":2.");
+        }
+        int n = Integer.parseInt(number);
         return switch (name) {
             case "a100" -> a100(text, n);
             case "c1x" -> c1x(text, n);

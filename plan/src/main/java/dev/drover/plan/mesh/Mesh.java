@@ -5,7 +5,7 @@ import java.util.List;
 
 /**
  * Devices of one stage, arranged along named axes. Device numbers run from 0, the last axis fastest. Printed {@code [data=4,
- * model=2]}; a mesh without axes is one device.
+ * model=2]}; a mesh without axes is one device, {@code [1]}.
  */
 public record Mesh(List<MeshAxis> axes) {
     public Mesh {
@@ -69,6 +69,6 @@ public record Mesh(List<MeshAxis> axes) {
 
     @Override
     public String toString() {
-        return axes.toString();
+        return axes.isEmpty() ? "[1]" : axes.toString();
     }
 }

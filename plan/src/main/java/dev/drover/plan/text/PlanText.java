@@ -8,7 +8,9 @@ import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
+import dev.drover.plan.RecordKeys;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -44,7 +46,7 @@ public final class PlanText {
         try {
             Files.writeString(file, print(plan));
         } catch (IOException e) {
-            throw new UserError("The plan file (" + file + ") must be writable: " + e.getMessage(), e);
+            throw new UserError("The plan file (" + file + ") must be writable, but " + FileReason.of(e) + ".", e);
         }
     }
 
@@ -52,7 +54,7 @@ public final class PlanText {
         try {
             return parse(Files.readString(file, StandardCharsets.UTF_8), file.toString());
         } catch (IOException e) {
-            throw new UserError("The plan file (" + file + ") must be readable: " + e.getMessage(), e);
+            throw new UserError("The plan file (" + file + ") must be readable, but " + FileReason.of(e) + ".", e);
         }
     }
 
@@ -63,8 +65,7 @@ public final class PlanText {
             RecordKeys.check(mapper().readTree(json), Plan.class, "plan (" + source + ")");
             plan = mapper().readValue(json, Plan.class);
         } catch (JsonProcessingException e) {
-            throw new UserError(
-                    "The plan (" + source + ", line " + line(e) + ") must be readable: " + e.getOriginalMessage());
+            throw new UserError("The plan (" + source + ", line " + line(e) + ") must be readable: " + reason(e));
         }
         if (plan == null) {
             throw new UserError("The plan (" + source + ") must not be empty.");
@@ -75,6 +76,14 @@ public final class PlanText {
                     "Maybe plan again with this version of drover.");
         }
         return plan;
+    }
+
+    /** The parser's words, with the place that it names but without its name for the source. */
+    private static String reason(JsonProcessingException e) {
+        return e.getOriginalMessage()
+                .replaceAll(
+                        "\\(start marker at \\[Source: .*?; line: (\\d+), column: (\\d+)]\\)",
+                        "begun in line $1, column $2");
     }
 
     private static int line(JsonProcessingException e) {

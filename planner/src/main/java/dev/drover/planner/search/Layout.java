@@ -1,13 +1,19 @@
 package dev.drover.planner.search;
 
 import dev.drover.plan.mesh.Mesh;
+import dev.drover.plan.text.Plan;
 import java.util.stream.Collectors;
 
 /** The coarse decisions of one candidate: everything but which value is cut how, and which instruction is on which stage. */
-record Layout(int stages, Mesh mesh, int microBatches, String schedule) {
+public record Layout(int stages, Mesh mesh, int microBatches, String schedule) {
+
+    /** Of a plan. */
+    public static Layout of(Plan plan) {
+        return new Layout(plan.stages(), plan.mesh(), plan.microBatches(), plan.schedule());
+    }
 
     /** {@code 2 stages x [x=2], 4 micro-batches, 1f1b}. */
-    String text() {
+    public String text() {
         String sizes = mesh.axes().stream().map(a -> String.valueOf(a.size())).collect(Collectors.joining("x"));
         return stages + " stage" + (stages == 1 ? "" : "s") + " x mesh " + (sizes.isEmpty() ? "1" : sizes) + ", "
                 + microBatches + " micro-batch" + (microBatches == 1 ? "" : "es") + ", " + schedule;

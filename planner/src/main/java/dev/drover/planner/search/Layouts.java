@@ -5,12 +5,13 @@ import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.schedule.Schedules;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 
 /**
  * The layouts that a search tries: factorisations stages x mesh of the devices (Rhino, strategy exploration), meshes of at most two
  * axes, the most promising first.
  */
-final class Layouts {
+public final class Layouts {
     private Layouts() {}
 
     /**
@@ -32,6 +33,21 @@ final class Layouts {
             }
         }
         return out;
+    }
+
+    /** A layout that uses all devices, by chance: any stages and mesh, 1, 2 or 4 micro-batches, GPipe or 1F1B. */
+    public static Layout draw(int devices, Random random) {
+        List<Layout> layouts = new ArrayList<>();
+        for (int stages = 1; stages <= devices; stages++) {
+            if (devices % stages == 0) {
+                for (Mesh mesh : meshes(devices / stages, SearchOptions.OPEN)) {
+                    layouts.add(new Layout(stages, mesh, 1, "1f1b"));
+                }
+            }
+        }
+        Layout drawn = layouts.get(random.nextInt(layouts.size()));
+        return new Layout(
+                drawn.stages(), drawn.mesh(), 1 << random.nextInt(3), random.nextBoolean() ? "1f1b" : "gpipe");
     }
 
     private static String schedule(SearchOptions options) {
@@ -65,10 +81,13 @@ final class Layouts {
         if (stages != null && devices % stages != 0) {
             throw new UserError("The stages (" + stages + ") of a plan must divide the workers (" + devices + ").");
         }
-        if (microBatches != null && (microBatches < 1 || batch % microBatches != 0)) {
+        if (microBatches != null && microBatches < 1) {
+            throw new UserError("The micro-batches (" + microBatches + ") of a plan must be at least 1.");
+        }
+        if (microBatches != null && batch % microBatches != 0) {
             throw new UserError(
                     "The micro-batches (" + microBatches + ") of a plan must divide the batch (" + batch + ").",
-                    "Maybe use --micro-batches " + nearestDivisor(batch, Math.max(1, microBatches)) + ".");
+                    "Maybe use --micro-batches " + nearestDivisor(batch, microBatches) + ".");
         }
     }
 

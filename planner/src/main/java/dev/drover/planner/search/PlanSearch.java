@@ -192,7 +192,7 @@ public final class PlanSearch {
             String rejected = "";
             if (!other.fits()) {
                 rejected = String.join(" ", other.simulated().memoryProblems());
-            } else if (other != best) {
+            } else if (!other.layout().equals(best.layout())) {
                 rejected = String.format(
                         Locale.ROOT,
                         "%.1f %% slower than the chosen one",

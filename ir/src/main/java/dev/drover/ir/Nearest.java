@@ -1,6 +1,9 @@
-package dev.drover.plan.cluster;
+package dev.drover.ir;
 
 import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
 
 /** The known name that an unknown one was probably meant to be. */
 public final class Nearest {
@@ -18,6 +21,27 @@ public final class Nearest {
             }
         }
         return best;
+    }
+
+    /**
+     * The candidates that may well be meant: those that hold the unknown name or are held by it, and those that differ in a third of
+     * their letters at most; the nearest first, at most three, maybe none.
+     */
+    public static List<String> among(String unknown, Collection<String> candidates) {
+        String wanted = unknown.toLowerCase(Locale.ROOT);
+        return candidates.stream()
+                .distinct()
+                .filter(candidate -> {
+                    String known = candidate.toLowerCase(Locale.ROOT);
+                    boolean part = wanted.length() > 2
+                            && known.length() > 2
+                            && (known.contains(wanted) || wanted.contains(known));
+                    return part || 3 * distance(wanted, known) <= Math.min(wanted.length(), known.length());
+                })
+                .sorted(Comparator.comparingInt((String candidate) -> distance(unknown, candidate))
+                        .thenComparing(candidate -> candidate))
+                .limit(3)
+                .toList();
     }
 
     /** Insertions, deletions and replacements that turn one text into the other. */

@@ -1,8 +1,8 @@
-package dev.drover.plan.text;
+package dev.drover.plan;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.drover.ir.Nearest;
 import dev.drover.ir.UserError;
-import dev.drover.plan.cluster.Nearest;
 import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;

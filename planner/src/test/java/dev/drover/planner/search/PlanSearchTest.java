@@ -1,0 +1,134 @@
+package dev.drover.planner.search;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.drover.ir.UserError;
+import dev.drover.ir.graph.TrainingStep;
+import dev.drover.ir.pass.Flatten;
+import dev.drover.models.Zoo;
+import dev.drover.plan.cluster.Calibration;
+import dev.drover.plan.cluster.Cluster;
+import dev.drover.plan.cluster.DeviceType;
+import dev.drover.plan.cluster.Presets;
+import dev.drover.plan.memory.DeviceMemory;
+import dev.drover.plan.stage.TimeCut;
+import dev.drover.plan.text.Plan;
+import dev.drover.plan.text.PlanText;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+
+class PlanSearchTest {
+    private static final String GPT = "gpt:layers=1,hidden=64,heads=4,seq=16,batch=8";
+
+    private static final Calibration NONE = () -> {
+        throw new IllegalStateException("The machine must not be measured.");
+    };
+
+    private static TrainingStep flat(String zoo) {
+        TrainingStep step = Zoo.parse(zoo).step();
+        return new TrainingStep(Flatten.run(step.graph()), step.inputs(), step.outputs());
+    }
+
+    private static Cluster cluster(String preset) {
+        return Presets.parse(preset, NONE);
+    }
+
+    private static Plan search(TrainingStep flat, Cluster cluster, SearchOptions options) {
+        return PlanSearch.search(flat, "test", cluster, DeviceMemory.ESTIMATE, options, SearchListener.SILENT)
+                .plan();
+    }
+
+    @Test
+    void everyLayoutIsInTheTableWithItsReason() {
+        TrainingStep flat = flat(GPT);
+        Cluster cluster = cluster("s1:4");
+        Plan plan = search(flat, cluster, SearchOptions.OPEN);
+        assertThat(plan.candidates()).hasSameSizeAs(Layouts.of(4, TimeCut.batchSize(flat), SearchOptions.OPEN));
+        assertThat(plan.candidates().get(0).rejected()).isEmpty();
+        assertThat(plan.candidates().stream().skip(1))
+                .allMatch(c -> !c.rejected().isEmpty());
+        assertThat(plan.candidates()).noneMatch(c -> c.rejected().contains("not tried"));
+        assertThat(plan.certificate()).isNotNull().matches(c -> !c.cutShort());
+        assertThat(plan.candidates())
+                .filteredOn(c -> c.stepTimeNanos() > 0)
+                .allMatch(c -> c.stepTimeNanos() >= plan.candidates().get(0).stepTimeNanos());
+    }
+
+    /** What the bounds leave out must not have been better: each layout is judged by itself, without a plan to beat. */
+    @Test
+    void nothingThatIsLeftOutIsFaster() {
+        TrainingStep flat = flat(GPT);
+        Cluster cluster = cluster("s1:4");
+        Plan plan = search(flat, cluster, SearchOptions.OPEN);
+        long best = plan.candidates().get(0).stepTimeNanos();
+        LayoutJudge judge = new LayoutJudge(flat, cluster, DeviceMemory.ESTIMATE, 1, () -> 60);
+        int leftOut = 0;
+        for (Layout layout : Layouts.of(4, TimeCut.batchSize(flat), SearchOptions.OPEN)) {
+            boolean wasLeftOut = plan.candidates().stream()
+                    .anyMatch(c -> c.stages() == layout.stages()
+                            && c.mesh().equals(layout.mesh().toString())
+                            && c.microBatches() == layout.microBatches()
+                            && c.stepTimeNanos() == 0);
+            if (wasLeftOut) {
+                leftOut++;
+                assertThat(judge.judge(layout, null))
+                        .isInstanceOfSatisfying(
+                                Verdict.Judged.class,
+                                judged -> assertThat(judged.stepNanos()).isGreaterThanOrEqualTo(best));
+            }
+        }
+        assertThat(leftOut).isPositive();
+    }
+
+    /** Searches at once on a machine with few cores are slower than one alone, and must find the same. */
+    @Test
+    void aSlowMachineFindsTheSamePlan() throws Exception {
+        TrainingStep flat = flat(GPT);
+        Cluster cluster = cluster("s1:4");
+        String alone = PlanText.print(search(flat, cluster, SearchOptions.OPEN));
+        ExecutorService pool = Executors.newFixedThreadPool(3);
+        try {
+            List<Future<String>> others = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                SearchOptions longer = SearchOptions.OPEN.withTimeoutSeconds(60 + i);
+                others.add(pool.submit(() -> PlanText.print(search(flat, cluster, longer))));
+            }
+            for (Future<String> other : others) {
+                assertThat(other.get()).isEqualTo(alone);
+            }
+        } finally {
+            pool.shutdownNow();
+        }
+    }
+
+    @Test
+    void aSearchThatIsCutShortSaysSo() {
+        Plan plan = search(flat(GPT), cluster("s1:4"), SearchOptions.OPEN.withTimeoutSeconds(1e-6));
+        assertThat(plan.certificate()).isNotNull().matches(Plan.Certificate::cutShort);
+        assertThat(plan.candidates()).anyMatch(c -> c.rejected().equals("not tried: the time was up"));
+    }
+
+    @Test
+    void tooLittleMemoryNamesStageAndMissingBytes() {
+        Cluster one = cluster("s1:4");
+        DeviceType device = one.deviceType(0);
+        DeviceType small = new DeviceType(
+                device.name(),
+                device.flopsPerSecondByDType(),
+                device.usableShare(),
+                100_000,
+                device.memoryBytesPerSecond(),
+                device.opOverheadNanos());
+        Cluster cluster = Cluster.uniform("small", small, 4, 1, one.intraHost(), one.interHost());
+        assertThatThrownBy(() -> search(flat(GPT), cluster, SearchOptions.OPEN))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("The memory of cluster (small)")
+                .hasMessageContaining("of stage (")
+                .hasMessageContaining("are missing");
+    }
+}
