@@ -1,7 +1,6 @@
 package dev.drover.bench;
 
 import com.sun.management.OperatingSystemMXBean;
-import dev.drover.backend.torch.TorchDeviceMemory;
 import dev.drover.importers.ModelFile;
 import dev.drover.ir.UserError;
 import dev.drover.ir.graph.TrainingStep;
@@ -10,6 +9,7 @@ import dev.drover.models.Zoo;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.cluster.Presets;
 import dev.drover.plan.lower.PlanCompiler;
+import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.schedule.Schedules;
 import dev.drover.plan.sharding.Resharder;
@@ -93,14 +93,14 @@ public final class PlanBench {
                 StrategyProblem.UNLIMITED,
                 SolveOptions.ofSeconds(60).withWorkLimit(300_000_000).withTargetGap(0.01)));
         ExecutionPlan plan = timed(() -> PlanCompiler.compile(cut, single, found.decisions(), resharder, "1f1b"));
-        timed(() -> Simulator.simulate(plan, cluster, new ProgramRoofline(cluster), new TorchDeviceMemory()));
+        timed(() -> Simulator.simulate(plan, cluster, new ProgramRoofline(cluster), DeviceMemory.ESTIMATE));
         long wall = System.nanoTime();
         String stepMillis = timed(() -> {
             try {
                 return String.format(
                         Locale.ROOT,
                         "%.1f",
-                        PlanSearch.search(flat, model, cluster, new TorchDeviceMemory(), SearchOptions.OPEN.withTimeoutSeconds(600), l -> {})
+                        PlanSearch.search(flat, model, cluster, DeviceMemory.ESTIMATE, SearchOptions.OPEN.withTimeoutSeconds(600), l -> {})
                                         .simulated()
                                         .stepNanos()
                                 / 1e6);

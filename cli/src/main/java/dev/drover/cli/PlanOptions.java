@@ -1,6 +1,5 @@
 package dev.drover.cli;
 
-import dev.drover.backend.torch.TorchDeviceMemory;
 import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import dev.drover.plan.cluster.CachedCalibration;
@@ -129,7 +128,7 @@ final class PlanOptions {
                 model.flat(),
                 model.source(),
                 cluster(absentWorkers),
-                new TorchDeviceMemory(),
+                StepMemory.of(model.flat()),
                 searchOptions(),
                 Output::progress);
     }

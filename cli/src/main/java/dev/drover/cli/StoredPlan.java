@@ -1,6 +1,5 @@
 package dev.drover.cli;
 
-import dev.drover.backend.torch.TorchDeviceMemory;
 import dev.drover.plan.lower.PlanCompiler;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sim.Simulator;
@@ -21,6 +20,6 @@ record StoredPlan(Plan plan, LoadedModel model) {
                 plan,
                 execution,
                 Simulator.simulate(
-                        execution, plan.cluster(), new ProgramRoofline(plan.cluster()), new TorchDeviceMemory()));
+                        execution, plan.cluster(), new ProgramRoofline(plan.cluster()), StepMemory.of(model.flat())));
     }
 }
