@@ -15,6 +15,7 @@ import dev.drover.plan.sharding.ShardingDecisions;
 import dev.drover.solver.Solution;
 import dev.drover.solver.SolveOptions;
 import dev.drover.solver.StrategySolver;
+import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -88,9 +89,17 @@ class ExchangePriceTest {
                     + "), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f\n");
         }
         Computation flat = entry(body.toString());
-        SpmdProblem problem = new SpmdProblem(SpmdInput.plain(flat, List.of(-1), Long.MAX_VALUE / 4), COST, RESHARDER);
-        Solution solution = StrategySolver.solve(problem.build(), SolveOptions.ofSeconds(20), improvement -> {});
-        ShardingDecisions decisions = problem.decisions(solution);
+        int n = flat.size();
+        SpmdInput input = new SpmdInput(
+                flat,
+                Collections.nCopies(n, 0),
+                Collections.nCopies(n, 1L),
+                Collections.nCopies(n, 1L),
+                List.of(-1));
+        SpmdProblem problem = new SpmdProblem(input, new MeshPrices(COST, RESHARDER));
+        Solution solution = StrategySolver.solve(
+                problem.integers(Long.MAX_VALUE / 4), SolveOptions.ofSeconds(20), improvement -> {});
+        ShardingDecisions decisions = problem.decisions(solution.choices());
         for (Instruction instruction : flat.instructions()) {
             if (instruction.op().opcode().equals("convolution")) {
                 OpShardings shardings = new OpShardings(instruction, MESH);
