@@ -82,8 +82,9 @@ public final class PlanBench {
     private void row(String model, Cluster cluster) {
         TrainingStep step = timed(() -> Zoo.isName(model) ? Zoo.parse(model).step() : ModelFile.load(Path.of(model)));
         TrainingStep flat = timed(() -> new TrainingStep(Flatten.run(step.graph()), step.inputs(), step.outputs()));
-        CutStep cut = timed(() -> PlanCompiler.cut(flat, 1, 2));
-        timed(() -> StagePlanner.plan(cut, 2));
+        CutStep forStages = timed(() -> PlanCompiler.cut(flat, 1, 2));
+        timed(() -> StagePlanner.plan(forStages, 2));
+        CutStep cut = PlanCompiler.cut(flat, 1, 1);
         Mesh mesh = Mesh.of(2, cluster.devices() / 2);
         Resharder resharder = new Resharder(mesh, new MeshCollectives(cluster, mesh, 0));
         StageAssignment single = StageAssignment.single(cut);
@@ -100,7 +101,13 @@ public final class PlanBench {
                 return String.format(
                         Locale.ROOT,
                         "%.1f",
-                        PlanSearch.search(flat, model, cluster, DeviceMemory.ESTIMATE, SearchOptions.OPEN.withTimeoutSeconds(600), l -> {})
+                        PlanSearch.search(
+                                                flat,
+                                                model,
+                                                cluster,
+                                                DeviceMemory.ESTIMATE,
+                                                SearchOptions.OPEN.withTimeoutSeconds(600),
+                                                l -> {})
                                         .simulated()
                                         .stepNanos()
                                 / 1e6);

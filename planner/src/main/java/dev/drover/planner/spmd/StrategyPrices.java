@@ -128,7 +128,8 @@ public final class StrategyPrices {
                     ? decisions.outputs().get(use.operand())
                     : new OpShardings(use.user(), mesh())
                             .operand(decisions.strategies().get(use.user().id()), use.operand());
-            nanos += resharder.nanos(use.source().shape(), results.get(use.source().leaf()), needed);
+            nanos += resharder.nanos(
+                    use.source().shape(), results.get(use.source().leaf()), needed);
         }
         return nanos;
     }

@@ -91,11 +91,7 @@ class ExchangePriceTest {
         Computation flat = entry(body.toString());
         int n = flat.size();
         SpmdInput input = new SpmdInput(
-                flat,
-                Collections.nCopies(n, 0),
-                Collections.nCopies(n, 1L),
-                Collections.nCopies(n, 1L),
-                List.of(-1));
+                flat, Collections.nCopies(n, 0), Collections.nCopies(n, 1L), Collections.nCopies(n, 1L), List.of(-1));
         SpmdProblem problem = new SpmdProblem(input, new MeshPrices(COST, RESHARDER));
         Solution solution = StrategySolver.solve(
                 problem.integers(Long.MAX_VALUE / 4), SolveOptions.ofSeconds(20), improvement -> {});
