@@ -82,6 +82,9 @@ final class TrainCommand implements Callable<Integer> {
     @Option(names = "--json", description = "Print one JSON object.")
     boolean json;
 
+    /** By step, of all workers together. */
+    private final List<Double> processorMillis = new ArrayList<>();
+
     @Override
     public Integer call() {
         if (steps < 1) {
@@ -144,6 +147,8 @@ final class TrainCommand implements Callable<Integer> {
                         .max()
                         .orElse(0);
                 millis.add(slowest / 1e6);
+                processorMillis.add(
+                        reports.stream().mapToLong(StepReport::processorNanos).sum() / 1e6);
                 for (int rank = 0; rank < peaks.length; rank++) {
                     peaks[rank] = Math.max(peaks[rank], reports.get(rank).peakBytes());
                 }
@@ -194,6 +199,8 @@ final class TrainCommand implements Callable<Integer> {
             out.put("model", record.model());
             out.put("losses", record.losses());
             out.put("stepMillis", record.medianStepMillis());
+            out.put("stepMillisByStep", record.stepMillis());
+            out.put("processorMillisByStep", processorMillis);
             out.put(record.unit().equals("token") ? "tokensPerSecond" : "samplesPerSecond", record.perSecond());
             out.put("predictedStepMillis", record.predictedStepMillis());
             out.put("peakMemoryBytes", record.peakBytes());

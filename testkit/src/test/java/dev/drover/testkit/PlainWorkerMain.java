@@ -80,7 +80,7 @@ final class PlainWorkerMain {
                 throw new IllegalStateException(e);
             }
             task = "";
-            return new StepReport(step, 5, 6, Map.of("loss", 10.0 - step));
+            return new StepReport(step, 5, 0, 6, Map.of("loss", 10.0 - step));
         }
 
         @Override

@@ -53,7 +53,7 @@ final class ProcessClusterTest {
             assertThat(cluster.fetch(0, "empty")).isEqualTo(empty);
             cluster.run(3, 4, reports::addAll);
         }
-        assertThat(reports).hasSize(8).contains(new StepReport(6, 5, 6, Map.of("loss", 4.0)));
+        assertThat(reports).hasSize(8).contains(new StepReport(6, 5, 0, 6, Map.of("loss", 4.0)));
         assertThat(Files.readString(logs.resolve("rank-1.log")))
                 .contains("plain worker starts", "plain workload closed", "plain backend closed");
     }

@@ -336,6 +336,8 @@ public final class WorkerLayout {
                 if (donor != null) {
                     Key state = Key.of(program.inputs().get(donor), -1);
                     regionByKey.put(key, regionByKey.getOrDefault(state, -1));
+                } else if (regionByKey.containsKey(key)) {
+                    draft(program.outputs().get(i), run.microBatch()).include(at);
                 } else {
                     add(key, results.get(i).array()).include(at);
                 }

@@ -110,6 +110,7 @@ final class StepCollector implements AutoCloseable {
                     .add(new StepReport(
                             message.getStep(),
                             message.getElapsedNanos(),
+                            message.getProcessorNanos(),
                             message.getPeakBytes(),
                             message.getScalarsMap()));
         }

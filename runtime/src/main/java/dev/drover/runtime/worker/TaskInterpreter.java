@@ -16,6 +16,8 @@ import dev.drover.plan.task.ValueRef;
 import dev.drover.plan.task.WorkerPlan;
 import dev.drover.runtime.comm.Communicators;
 import dev.drover.runtime.wire.HostTensor;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -44,6 +46,7 @@ public final class TaskInterpreter implements Workload {
     public static final String MEMORY = "memory:";
 
     private static final int ONCE = -1;
+    private static final ThreadMXBean CLOCK = ManagementFactory.getThreadMXBean();
 
     private final Device device;
     private final ExecutionPlan plan;
@@ -253,6 +256,7 @@ public final class TaskInterpreter implements Workload {
     @Override
     public StepReport run(long step) {
         long startNanos = System.nanoTime();
+        long startProcessorNanos = CLOCK.getCurrentThreadCpuTime();
         startedSums.clear();
         feedData(step);
         lanes.begin();
@@ -263,7 +267,12 @@ public final class TaskInterpreter implements Workload {
         lanes.awaitSends();
         current = null;
         Map<String, Double> scalars = scalars();
-        return new StepReport(step, System.nanoTime() - startNanos, device.peakBytes(), scalars);
+        return new StepReport(
+                step,
+                System.nanoTime() - startNanos,
+                CLOCK.getCurrentThreadCpuTime() - startProcessorNanos,
+                device.peakBytes(),
+                scalars);
     }
 
     private void perform(Task task) {

@@ -259,6 +259,7 @@ public final class Worker {
                     o.onNext(StepMessage.newBuilder()
                             .setStep(report.step())
                             .setElapsedNanos(report.elapsedNanos())
+                            .setProcessorNanos(report.processorNanos())
                             .setPeakBytes(report.peakBytes())
                             .putAllScalars(report.scalars())
                             .build());

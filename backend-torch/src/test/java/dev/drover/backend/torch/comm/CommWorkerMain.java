@@ -112,7 +112,7 @@ final class CommWorkerMain {
                 default -> throw new IllegalStateException(words.get(1));
             }
             task = "";
-            return new StepReport(step, System.nanoTime() - start, 0, Map.of());
+            return new StepReport(step, System.nanoTime() - start, 0, 0, Map.of());
         }
 
         /** Sums of floats that round are made in the order of the members, on every path but the ring. */
