@@ -198,4 +198,24 @@ class BadInputTest {
         Path problem = file("p.json", "{\"problem\": {\"name\": \"x\", \"nodes\": {\"intervals\": [[0, 1]");
         assertMistake(CommandRun.of("solve", problem.toString()), "p.json");
     }
+
+    @Test
+    void aProblemWithoutChoiceIsExplainedWithIntervalAndExcess() throws IOException {
+        Path problem = file(
+                "tight.json",
+                "{\"problem\": {\"name\": \"x\", \"nodes\": {\"intervals\": [[0, 10], [5, 15]], \"costs\": [[1, 2], [1, 2]],"
+                        + " \"usages\": [[6, 7], [8, 6]]}, \"edges\": {\"nodes\": [], \"costs\": []}, \"usage_limit\": 10}}");
+        assertMistake(CommandRun.of("solve", problem.toString()), "tight.json", "[5, 10)", "by 2");
+    }
+
+    @Test
+    void aProblemThatIsNoGzipOrHasNegativeCosts() throws IOException {
+        assertMistake(CommandRun.of("solve", file("p.json.gz", "{}").toString()), "p.json.gz", "gzip");
+        Path negative = file(
+                "n.json",
+                "{\"problem\": {\"name\": \"x\", \"nodes\": {\"intervals\": [[0, 1]], \"costs\": [[-1]], \"usages\": [[0]]},"
+                        + " \"edges\": {\"nodes\": [], \"costs\": []}}}");
+        assertMistake(CommandRun.of("solve", negative.toString()), "-1", "Maybe");
+        assertMistake(CommandRun.of("solve", negative.toString(), "--timeout", "0"), "timeout (0.0)");
+    }
 }

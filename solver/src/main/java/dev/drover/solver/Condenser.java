@@ -418,7 +418,7 @@ final class Condenser {
         if (rows.brokenRow >= 0) {
             return new Reducer.Result(
                     null,
-                    "Every choice without forbidden pairs is above the usage limit at time "
+                    "Every choice without forbidden pairs is above the usage limit in the interval "
                             + rows.rowTime[rows.brokenRow] + " by at least " + -rows.limit[rows.brokenRow] + ".");
         }
         double[][] newUnary = new double[size][];
@@ -484,7 +484,7 @@ final class Condenser {
         }
         int[] newRow = new int[core.rows + 1];
         long[] limit = new long[core.rows];
-        long[] time = new long[core.rows];
+        TimeSpan[] time = new TimeSpan[core.rows];
         int count = 0;
         int broken = -1;
         long low = 0;

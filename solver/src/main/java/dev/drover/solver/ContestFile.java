@@ -217,7 +217,8 @@ public final class ContestFile {
         sameCount("problem.nodes.intervals", spans, "problem.nodes.costs", costs);
         sameCount("problem.nodes.usages", usages, "problem.nodes.costs", costs);
         sameCount("problem.edges.nodes", ends, "problem.edges.costs", matrices);
-        StrategyProblem.Builder builder = StrategyProblem.builder(name);
+        interned.clear();
+        StrategyProblem.Builder builder = new StrategyProblem.Builder(name, true);
         builder.usageLimit(usageLimit);
         for (int i = 0; i < spans.size(); i++) {
             long[] span = spans.get(i);

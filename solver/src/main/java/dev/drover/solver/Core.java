@@ -34,7 +34,7 @@ final class Core {
     final int rows;
     final long[] limit;
     /** Time of each row, for messages. */
-    final long[] rowTime;
+    final TimeSpan[] rowTime;
 
     final int[][] segStart;
     final int[][] segEnd;
@@ -225,6 +225,18 @@ final class Core {
                 }
             }
         }
+    }
+
+    /** The same core, with its own values in place of the nodes' strategies. */
+    Core alone() {
+        return new Core(
+                constant,
+                unary,
+                edgeA,
+                edgeB,
+                edgeCost,
+                new UsageRows(limit, rowTime, segStart, segEnd, segUsage, -1),
+                int[]::clone);
     }
 
     Expansion expansion() {

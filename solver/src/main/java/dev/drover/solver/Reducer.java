@@ -346,7 +346,7 @@ final class Reducer {
             }
             usage = UsageRows.of(domain, uses, problem.usageLimit());
             if (usage.brokenRow >= 0) {
-                contradiction = "At time " + usage.rowTime[usage.brokenRow]
+                contradiction = "In the interval " + usage.rowTime[usage.brokenRow]
                         + " the least usage of the nodes alive is above the usage limit " + problem.usageLimit()
                         + " by "
                         + -usage.limit[usage.brokenRow] + ".";

@@ -50,7 +50,7 @@ final class Search {
         }
         String where = worst < 0 || usage[worst] <= core.limit[worst]
                 ? ""
-                : " The nearest choice seen is above the usage limit at time " + core.rowTime[worst] + " by "
+                : " The nearest choice seen is above the usage limit in the interval " + core.rowTime[worst] + " by "
                         + (usage[worst] - core.limit[worst]) + ".";
         return (infeasible
                         ? "Every choice without forbidden pairs is above the usage limit at some time."

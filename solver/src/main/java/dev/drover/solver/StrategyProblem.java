@@ -173,8 +173,16 @@ public final class StrategyProblem {
         private final Map<Row, long[]> interned = new HashMap<>();
         private long usageLimit = UNLIMITED;
 
+        private final boolean adopting;
+
         private Builder(String name) {
+            this(name, false);
+        }
+
+        /** With {@code adopting} the arrays given are kept themselves: equal ones are one array already and nobody writes to them. */
+        Builder(String name, boolean adopting) {
             this.name = name;
+            this.adopting = adopting;
         }
 
         /**
@@ -262,6 +270,9 @@ public final class StrategyProblem {
         }
 
         private long[] intern(long[] row) {
+            if (adopting) {
+                return row;
+            }
             long[] found = interned.get(new Row(row));
             if (found == null) {
                 found = row.clone();

@@ -20,7 +20,7 @@ import java.util.Map;
  */
 final class UsageRows {
     final long[] limit;
-    final long[] rowTime;
+    final TimeSpan[] rowTime;
     final int[][] segStart;
     final int[][] segEnd;
     final long[][][] segUsage;
@@ -28,7 +28,7 @@ final class UsageRows {
     /** The first row that no choice can keep within its limit, -1 if there is none. */
     final int brokenRow;
 
-    UsageRows(long[] limit, long[] rowTime, int[][] segStart, int[][] segEnd, long[][][] segUsage, int brokenRow) {
+    UsageRows(long[] limit, TimeSpan[] rowTime, int[][] segStart, int[][] segEnd, long[][][] segUsage, int brokenRow) {
         this.limit = limit;
         this.rowTime = rowTime;
         this.segStart = segStart;
@@ -275,7 +275,7 @@ final class UsageRows {
             }
             int[] newRow = new int[rows + 1];
             long[] limit = new long[rows];
-            long[] time = new long[rows];
+            TimeSpan[] time = new TimeSpan[rows];
             int count = 0;
             int broken = -1;
             long least = 0;
@@ -286,7 +286,7 @@ final class UsageRows {
                 newRow[r] = count;
                 if (usageLimit != StrategyProblem.UNLIMITED && fixed[r] + most > usageLimit) {
                     limit[count] = usageLimit - fixed[r] - least;
-                    time[count] = times[kept.get(r)];
+                    time[count] = new TimeSpan(times[kept.get(r)], times[kept.get(r) + 1]);
                     if (limit[count] < 0 && (broken < 0 || limit[count] < limit[broken])) {
                         broken = count;
                     }

@@ -37,7 +37,8 @@ class ContestInstanceTest {
     @Test
     void instanceGIsSolvedWell() throws IOException {
         StrategyProblem problem = instance("G");
-        Solution solution = StrategySolver.solve(problem, SolveOptions.ofSeconds(15), ProgressListener.SILENT);
+        Solution solution = StrategySolver.solve(
+                problem, SolveOptions.ofSeconds(60).withWorkLimit(600_000_000), ProgressListener.SILENT);
         assertThat(solution.hasChoices()).isTrue();
         assertThat(solution.objective()).isBetween(217_039L, 300_000L);
         assertThat(solution.lowerBound()).isBetween(100_000L, 217_039L);

@@ -256,7 +256,7 @@ class CoreTest {
         Core core = core(builder.usageLimit(12).build(), Set.of(Technique.CONDENSE));
         // Only at 10 .. 19 can the limit be passed.
         assertThat(core.rows).isEqualTo(1);
-        assertThat(core.rowTime[0]).isEqualTo(10);
+        assertThat(core.rowTime[0]).hasToString("[10, 20)");
     }
 
     @Test

@@ -3,6 +3,8 @@ package dev.drover.solver;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.drover.solver.Solution.Status;
+import java.util.Arrays;
+import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
@@ -65,15 +67,35 @@ class LayeredProblemTest {
     }
 
     @Test
-    void withALimitTheGapIsSmall() {
+    void withALimitSeventyTwoLayersAreProven() {
         StrategyProblem problem = layers(72, 72 * 3 * 24);
-        Solution solution =
-                StrategySolver.solve(problem, SolveOptions.ofSeconds(10).withTargetGap(0.01), ProgressListener.SILENT);
-        System.out.printf(
-                "%d nodes, limit: gap %.4f %% after %.2f s%n",
-                problem.nodeCount(), 100 * solution.gap(), solution.seconds());
-        assertThat(solution.hasChoices()).isTrue();
-        assertThat(solution.gap()).isLessThan(0.2);
+        Solution solution = StrategySolver.solve(
+                problem, SolveOptions.ofSeconds(60).withWorkLimit(2_000_000_000), ProgressListener.SILENT);
+        assertThat(solution.status()).isEqualTo(Status.OPTIMAL);
         assertThat(Evaluator.evaluate(problem, solution.choices()).feasible()).isTrue();
+    }
+
+    @Test
+    void withATighterLimitThereIsAChoiceAndABound() {
+        StrategyProblem problem = layers(72, 72 * 3 * 16);
+        Solution solution = StrategySolver.solve(
+                problem, SolveOptions.ofSeconds(60).withWorkLimit(300_000_000), ProgressListener.SILENT);
+        assertThat(solution.hasChoices()).isTrue();
+        assertThat(solution.gap()).isLessThan(0.3);
+        assertThat(solution.lowerBound()).isLessThanOrEqualTo(solution.objective());
+        assertThat(Evaluator.evaluate(problem, solution.choices()).feasible()).isTrue();
+    }
+
+    @Test
+    void equalLayersAreCondensedAlike() {
+        Core few = Reducer.reduce(layers(20, 0), Set.of()).core();
+        Core many = Reducer.reduce(layers(60, 0), Set.of()).core();
+        assertThat(few).isNotNull();
+        assertThat(many).isNotNull();
+        if (few != null && many != null) {
+            // The same matrices: what is kept of a layer does not depend on how many there are.
+            assertThat(Arrays.stream(many.edgeCost).distinct().count())
+                    .isEqualTo(Arrays.stream(few.edgeCost).distinct().count());
+        }
     }
 }

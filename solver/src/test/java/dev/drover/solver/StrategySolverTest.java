@@ -100,7 +100,8 @@ class StrategySolverTest {
         Solution solution = solve(builder.usageLimit(10).build(), SolveOptions.ofSeconds(1));
         assertThat(solution.status()).isEqualTo(Status.INFEASIBLE);
         assertThat(solution.explanation())
-                .isEqualTo("At time 5 the least usage of the nodes alive is above the usage limit 10 by 2.");
+                .isEqualTo(
+                        "In the interval [5, 10) the least usage of the nodes alive is above the usage limit 10 by 2.");
         assertThat(solution.choices()).isEmpty();
     }
 
