@@ -2,8 +2,8 @@ package dev.drover.importers;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.drover.safetensors.Safetensors;
 import dev.drover.ir.eval.Literal;
+import dev.drover.safetensors.Safetensors;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
