@@ -59,11 +59,14 @@ final class SolveCommand implements Callable<Integer> {
     public Integer call() {
         long start = System.nanoTime() - startupNanos();
         if (!Files.isRegularFile(problem)) {
-            throw new UserError("The problem file (" + problem + ") must exist.");
+            throw new UserError("The problem file (" + problem + ") must "
+                    + (Files.exists(problem) ? "be a regular file, not a folder or a pipe." : "exist."));
         }
-        if (!(timeoutSeconds > 0) || threads < 1) {
-            throw new UserError("The timeout (" + timeoutSeconds + ") and threads (" + threads
-                    + ") must be above 0 and at least 1.");
+        if (!(timeoutSeconds > 0)) {
+            throw new UserError("The timeout (" + timeoutSeconds + ") must be above 0 seconds.");
+        }
+        if (threads < 1) {
+            throw new UserError("The threads (" + threads + ") must be at least 1.");
         }
         StrategyProblem read;
         try {
@@ -79,8 +82,8 @@ final class SolveCommand implements Callable<Integer> {
                 .withSeed(seed);
         Solution solution = StrategySolver.solve(read, options, improvement -> progress(improvement, readSeconds));
         double seconds = (System.nanoTime() - start) / 1e9;
-        if (solution.choices().isEmpty()) {
-            throw new UserError("The problem (" + problem + ") must have a choice: " + solution.explanation());
+        if (!solution.hasChoices()) {
+            return noChoice(solution, seconds, readSeconds);
         }
         if (Evaluator.evaluate(read, solution.choices())
                         .cost()
@@ -88,8 +91,24 @@ final class SolveCommand implements Callable<Integer> {
                 != 0) {
             throw new IllegalStateException("The objective must be what the evaluator computes.");
         }
-        print(solution, seconds);
+        print(solution, seconds, readSeconds);
         return 0;
+    }
+
+    private int noChoice(Solution solution, double seconds, double readSeconds) {
+        if (json) {
+            json(solution, seconds, readSeconds);
+        }
+        if (solution.status() == Solution.Status.INFEASIBLE) {
+            throw new UserError("The problem (" + problem + ") must have a choice: " + solution.explanation());
+        }
+        Output.progress(String.format(
+                Locale.ROOT,
+                "no feasible choice of problem (%s) was found in %.1f s, nor a proof that there is none.",
+                problem,
+                seconds));
+        Output.progress("Maybe give more time with --timeout.");
+        return Main.WORKER_FAILED;
     }
 
     /** What the start of this process took, which counts as well; nothing in a process that has done other things before. */
@@ -110,18 +129,31 @@ final class SolveCommand implements Callable<Integer> {
                 improvement.phase()));
     }
 
-    private void print(Solution solution, double seconds) {
+    private static void json(Solution solution, double seconds, double readSeconds) {
+        Map<String, Object> out = new LinkedHashMap<>();
+        out.put("status", solution.status().name());
+        out.put("objective", solution.objective());
+        out.put("lowerBound", solution.lowerBound());
+        out.put("gap", solution.gap());
+        out.put("peakUsage", solution.peakUsage());
+        out.put("usageLimit", solution.usageLimit());
+        out.put("choices", solution.choices());
+        out.put("seconds", seconds);
+        if (!solution.explanation().isEmpty()) {
+            out.put("explanation", solution.explanation());
+        }
+        out.put(
+                "improvements",
+                solution.improvements().stream()
+                        .map(step -> new Improvement(
+                                readSeconds + step.seconds(), step.objective(), step.lowerBound(), step.phase()))
+                        .toList());
+        Output.json(out);
+    }
+
+    private void print(Solution solution, double seconds, double readSeconds) {
         if (json) {
-            Map<String, Object> out = new LinkedHashMap<>();
-            out.put("objective", solution.objective());
-            out.put("lowerBound", solution.lowerBound());
-            out.put("gap", solution.gap());
-            out.put("peakUsage", solution.peakUsage());
-            out.put("usageLimit", solution.usageLimit());
-            out.put("choices", solution.choices());
-            out.put("seconds", seconds);
-            out.put("improvements", solution.improvements());
-            Output.json(out);
+            json(solution, seconds, readSeconds);
             return;
         }
         System.out.printf(Locale.ROOT, "cost         %,d%n", solution.objective());

@@ -285,7 +285,8 @@ public final class StrategyProblem {
             for (long value : row) {
                 if (value < 0) {
                     throw new SolverInputException("The " + what + " (" + value + ") of " + thing + " (" + id
-                            + ") must not be negative.\nMaybe add a constant to all costs of the " + thing + ".");
+                            + ") must not be negative.\nMaybe add a constant to all " + what + "s of the " + thing
+                            + ", and for usages to the limit.");
                 }
             }
         }

@@ -3,6 +3,8 @@ package dev.drover.solver;
 import dev.drover.solver.Solution.Status;
 import dev.drover.solver.SolveOptions.Technique;
 import java.math.BigInteger;
+import java.util.Arrays;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.function.LongSupplier;
 
@@ -24,6 +26,14 @@ import java.util.function.LongSupplier;
  * }</pre>
  */
 public final class StrategySolver {
+    private static final double LARGEST_SUM = 0x1p62;
+
+    /** The largest sum that doubles tell from its neighbours. */
+    private static final long EXACT = 1L << 53;
+
+    /** More than a sum of a million doubles can be wrong by, as a part of it. */
+    private static final double ROUNDING = 1e-9;
+
     private StrategySolver() {}
 
     /**
@@ -42,6 +52,7 @@ public final class StrategySolver {
     static Solution solve(
             StrategyProblem problem, SolveOptions options, ProgressListener listener, LongSupplier nanoClock) {
         long start = nanoClock.getAsLong();
+        requireSums(problem);
         Reducer.Result reduced = Reducer.reduce(problem, options.without());
         Core core = reduced.core();
         if (core == null) {
@@ -62,6 +73,42 @@ public final class StrategySolver {
         Search search = new Search(core, incumbent, options, new Budget(end, nanoClock, options.workLimit()));
         search.run();
         return answer(problem, incumbent, search, start, nanoClock);
+    }
+
+    /** The sums of the usages and of the least costs must be numbers of 62 bits, or no answer could be told. */
+    private static void requireSums(StrategyProblem problem) {
+        double usage = 0;
+        double cost = 0;
+        for (int node = 0; node < problem.nodeCount(); node++) {
+            long largest = 0;
+            long least = StrategyProblem.FORBIDDEN;
+            for (int k = 0; k < problem.strategyCount(node); k++) {
+                largest = Math.max(largest, problem.usage(node, k));
+                least = Math.min(least, problem.cost(node, k));
+            }
+            usage += largest;
+            cost += least < StrategyProblem.FORBIDDEN ? least : 0;
+        }
+        IdentityHashMap<long[], Long> leastByMatrix = new IdentityHashMap<>();
+        for (int edge = 0; edge < problem.edgeCount(); edge++) {
+            cost += leastByMatrix.computeIfAbsent(problem.edgeMatrix(edge), StrategySolver::leastAllowed);
+        }
+        requireSum(problem, "largest usages", problem.usageLimit() == StrategyProblem.UNLIMITED ? 0 : usage);
+        requireSum(problem, "least costs", cost);
+    }
+
+    private static long leastAllowed(long[] costs) {
+        return Arrays.stream(costs)
+                .filter(cost -> cost < StrategyProblem.FORBIDDEN)
+                .min()
+                .orElse(0);
+    }
+
+    private static void requireSum(StrategyProblem problem, String what, double sum) {
+        if (sum >= LARGEST_SUM) {
+            throw new SolverInputException("The sum of the " + what + " (about " + sum + ") of problem ("
+                    + problem.name() + ") must stay below 2^62.\nMaybe count them in a larger unit.");
+        }
     }
 
     private static Solution answer(
@@ -86,10 +133,19 @@ public final class StrategySolver {
             throw new IllegalStateException("The solver's choice for problem (" + problem.name()
                     + ") must be feasible, but " + String.join("; ", score.problems()));
         }
-        long objective = score.cost().min(BigInteger.valueOf(Long.MAX_VALUE)).longValue();
-        long bound = (long) Math.min(incumbent.bound(), (double) Long.MAX_VALUE);
+        if (score.cost().bitLength() > 62) {
+            throw new SolverInputException("The cost (" + score.cost() + ") of the best choice found for problem ("
+                    + problem.name() + ") must stay below 2^62.\nMaybe count costs in a larger unit.");
+        }
+        long objective = score.cost().longValueExact();
+        long bound = (long) Math.min(incumbent.bound(), (double) objective);
         boolean proven = incumbent.bound() >= incumbent.cost();
-        if (proven || bound > objective) {
+        if (objective > EXACT) {
+            // The search adds doubles: here they may be wrong by the last digits, so nothing is proven to the last
+            // digit.
+            proven = false;
+            bound = Math.min(bound, objective) - (long) ((double) objective * ROUNDING);
+        } else if (proven) {
             bound = objective;
         }
         return new Solution(

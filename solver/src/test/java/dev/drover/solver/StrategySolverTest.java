@@ -1,9 +1,11 @@
 package dev.drover.solver;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.drover.solver.Solution.Status;
 import dev.drover.solver.SolveOptions.Technique;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -135,10 +137,54 @@ class StrategySolverTest {
             builder.node(0, 1, new long[] {StrategyProblem.FORBIDDEN - 1}, new long[] {Long.MAX_VALUE / 2});
         }
         StrategyProblem problem = builder.build();
-        Solution solution = solve(problem, SolveOptions.ofSeconds(1));
-        assertThat(solution.hasChoices()).isTrue();
-        assertThat(solution.objective()).isEqualTo(Long.MAX_VALUE);
-        assertThat(Evaluator.evaluate(problem, solution.choices()).cost()).hasToString("19999999999999999980");
-        assertThat(Evaluator.evaluate(problem, solution.choices()).peakUsage()).hasToString("92233720368547758060");
+        List<Integer> first = Collections.nCopies(20, 0);
+        assertThat(Evaluator.evaluate(problem, first).cost()).hasToString("19999999999999999980");
+        assertThat(Evaluator.evaluate(problem, first).peakUsage()).hasToString("92233720368547758060");
+    }
+
+    /** Sums that doubles cannot tell apart are never called optimal, and the bound stays below every choice. */
+    @Test
+    void nothingIsProvenAboveTheExactRange() {
+        for (int seed = 0; seed < 60; seed++) {
+            java.util.Random random = new java.util.Random(seed);
+            StrategyProblem.Builder builder = StrategyProblem.builder("large " + seed);
+            for (int node = 0; node < 3; node++) {
+                long[] costs = {10_000_000_000_000_000L + random.nextInt(9), 10_000_000_000_000_000L + random.nextInt(9)
+                };
+                builder.node(0, 1, costs, new long[] {0, 0});
+            }
+            for (int[] ends : new int[][] {{0, 1}, {1, 2}, {0, 2}}) {
+                builder.edge(ends[0], ends[1], random.longs(4, 0, 9).toArray());
+            }
+            StrategyProblem problem = builder.build();
+            Solution solution = StrategySolver.solve(problem, SolveOptions.ofSeconds(1), ProgressListener.SILENT);
+            assertThat(solution.status()).isEqualTo(Solution.Status.FEASIBLE);
+            for (int choice = 0; choice < 8; choice++) {
+                assertThat(Evaluator.evaluate(problem, List.of(choice & 1, choice >> 1 & 1, choice >> 2))
+                                .cost()
+                                .longValueExact())
+                        .isGreaterThanOrEqualTo(solution.lowerBound());
+            }
+        }
+    }
+
+    @Test
+    void sumsThatNoAnswerCouldTellAreRefused() {
+        StrategyProblem.Builder costs = StrategyProblem.builder("costs");
+        StrategyProblem.Builder usages = StrategyProblem.builder("usages");
+        for (int node = 0; node < 20; node++) {
+            costs.node(0, 1, new long[] {StrategyProblem.FORBIDDEN - 1}, new long[] {0});
+            usages.node(0, 1, new long[] {1, 1}, new long[] {Long.MAX_VALUE / 2, 1});
+        }
+        assertThatThrownBy(() -> solve(costs))
+                .isInstanceOf(SolverInputException.class)
+                .hasMessageContaining("least costs");
+        assertThatThrownBy(() -> solve(usages.usageLimit(Long.MAX_VALUE - 1)))
+                .isInstanceOf(SolverInputException.class)
+                .hasMessageContaining("largest usages");
+    }
+
+    private static Solution solve(StrategyProblem.Builder builder) {
+        return StrategySolver.solve(builder.build(), SolveOptions.ofSeconds(1), ProgressListener.SILENT);
     }
 }
