@@ -89,7 +89,9 @@ public final class GptBench {
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), GptBench.class.getName()));
         command.addAll(List.of(args));
         ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
-        builder.environment().put("OMP_WAIT_POLICY", "PASSIVE");
+        // As LocalLauncher does for workers of several threads.
+        builder.environment().put("OMP_WAIT_POLICY", "ACTIVE");
+        builder.environment().put("GOMP_SPINCOUNT", "300000");
         return builder.start().waitFor();
     }
 

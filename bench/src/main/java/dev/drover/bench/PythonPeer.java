@@ -46,6 +46,7 @@ final class PythonPeer implements Contender {
             ProcessBuilder builder = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT);
             // A peer has libtorch's own defaults; what is set for the Java side is not for it.
             builder.environment().remove("OMP_WAIT_POLICY");
+            builder.environment().remove("GOMP_SPINCOUNT");
             Process process = builder.start();
             ranks.add(new Rank(
                     process,
