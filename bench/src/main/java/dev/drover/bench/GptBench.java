@@ -3,6 +3,7 @@ package dev.drover.bench;
 import dev.drover.backend.torch.LibTorch;
 import dev.drover.models.Model;
 import dev.drover.models.Zoo;
+import dev.drover.runtime.launch.LocalLauncher;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
@@ -44,7 +45,7 @@ public final class GptBench {
             }
         }
         if (System.getenv("OMP_WAIT_POLICY") == null) {
-            System.exit(again(args));
+            System.exit(again(args, number(options, "threads")));
         }
         Model model = Zoo.parse("gpt:layers=" + options.get("layers") + ",hidden=" + options.get("hidden") + ",heads="
                 + options.get("heads") + ",seq=" + options.get("seq") + ",batch=" + options.get("batch") + ",vocab="
@@ -81,17 +82,15 @@ public final class GptBench {
         }
     }
 
-    /** Workers are started so that libgomp's threads sleep while they wait; so is this. */
-    private static int again(String[] args) throws IOException, InterruptedException {
+    /** Runs this in a process whose threads wait as those of workers do. */
+    private static int again(String[] args, int threads) throws IOException, InterruptedException {
         List<String> command =
                 new ArrayList<>(List.of(ProcessHandle.current().info().command().orElse("java")));
         command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), GptBench.class.getName()));
         command.addAll(List.of(args));
         ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
-        // As LocalLauncher does for workers of several threads.
-        builder.environment().put("OMP_WAIT_POLICY", "ACTIVE");
-        builder.environment().put("GOMP_SPINCOUNT", "300000");
+        builder.environment().putAll(LocalLauncher.threadEnvironment(threads));
         return builder.start().waitFor();
     }
 

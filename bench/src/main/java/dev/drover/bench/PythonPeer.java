@@ -1,5 +1,6 @@
 package dev.drover.bench;
 
+import dev.drover.runtime.launch.LocalLauncher;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
@@ -45,8 +46,9 @@ final class PythonPeer implements Contender {
             command.addAll(List.of("variant=" + variant, "world=" + world, "rank=" + rank, "store=" + store));
             ProcessBuilder builder = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT);
             // A peer has libtorch's own defaults; what is set for the Java side is not for it.
-            builder.environment().remove("OMP_WAIT_POLICY");
-            builder.environment().remove("GOMP_SPINCOUNT");
+            builder.environment()
+                    .keySet()
+                    .removeAll(LocalLauncher.threadEnvironment(2).keySet());
             Process process = builder.start();
             ranks.add(new Rank(
                     process,

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -39,24 +40,25 @@ public final class LocalLauncher implements Launcher {
     public LocalLauncher(Path runFolder, int threadsPerWorker, List<String> jvmOptions) {
         this.runFolder = runFolder.toAbsolutePath();
         this.jvmOptions = List.copyOf(jvmOptions);
-        String threads = Integer.toString(threadsPerWorker);
-        // OpenBLAS has a thread pool of its own that libtorch's setting does not reach, and OpenMP threads that wait
-        // awake
-        // for long starve it. A bounded wait saves the wake-ups between the kernels of a step (a seventh of it on two
-        // threads).
-        this.threadEnvironment = threadsPerWorker > 1
-                ? Map.of(
-                        "OMP_NUM_THREADS",
-                        threads,
-                        "OPENBLAS_NUM_THREADS",
-                        threads,
-                        "OMP_WAIT_POLICY",
-                        "ACTIVE",
-                        "GOMP_SPINCOUNT",
-                        "300000")
-                : Map.of("OMP_NUM_THREADS", threads, "OPENBLAS_NUM_THREADS", threads, "OMP_WAIT_POLICY", "PASSIVE");
+        this.threadEnvironment = threadEnvironment(threadsPerWorker);
         this.hook = new Thread(this::killAll, "drover-kill-workers");
         Runtime.getRuntime().addShutdownHook(hook);
+    }
+
+    /**
+     * Environment variables for a process whose kernels use so many threads. OpenBLAS has a thread pool of its own that libtorch's
+     * setting does not reach, and OpenMP threads that wait awake for long starve it. A bounded wait saves the wake-ups between the
+     * kernels of a step (a seventh of it on two threads).
+     */
+    public static Map<String, String> threadEnvironment(int threads) {
+        Map<String, String> environment = new TreeMap<>();
+        environment.put("OMP_NUM_THREADS", Integer.toString(threads));
+        environment.put("OPENBLAS_NUM_THREADS", Integer.toString(threads));
+        environment.put("OMP_WAIT_POLICY", threads > 1 ? "ACTIVE" : "PASSIVE");
+        if (threads > 1) {
+            environment.put("GOMP_SPINCOUNT", "300000");
+        }
+        return environment;
     }
 
     @Override
