@@ -16,7 +16,9 @@ class PlanTextTest {
     private static final Plan PLAN = new Plan(
             Plan.VERSION,
             new Plan.ModelId("gpt:layers=2", "abc", 12),
-            Presets.parse("m8:1", new dev.drover.plan.cluster.JavaCalibration()),
+            Presets.parse("m8:1", () -> {
+                throw new AssertionError("m8 needs no calibration");
+            }),
             2,
             Mesh.of(2, 2),
             4,
