@@ -81,7 +81,7 @@ record AllocatedMemory(MemoryUse predicted, long allocatedBytes, Map<MemoryKind,
 
     private static Map<String, Long> byName(Map<MemoryKind, Long> parts) {
         Map<String, Long> named = new LinkedHashMap<>();
-        parts.forEach((kind, bytes) -> named.put(kind.name().toLowerCase(Locale.ROOT), bytes));
+        parts.forEach((kind, bytes) -> named.put(kind.key(), bytes));
         return named;
     }
 }

@@ -66,7 +66,7 @@ final class PlanTables {
             row.put("peakBytes", use.peakBytes());
             row.put("limitBytes", use.limitBytes());
             Map<String, Long> parts = new LinkedHashMap<>();
-            use.peakBytesByKind().forEach((kind, bytes) -> parts.put(kind.name().toLowerCase(Locale.ROOT), bytes));
+            use.peakBytesByKind().forEach((kind, bytes) -> parts.put(kind.key(), bytes));
             row.put("parts", parts);
             rows.add(row);
         }

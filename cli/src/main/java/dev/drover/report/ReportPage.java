@@ -122,7 +122,7 @@ public final class ReportPage {
         html.append("<h2>Memory</h2>");
         List<String> header = new ArrayList<>(List.of("device", "stage", "peak", "limit"));
         for (MemoryKind kind : MemoryKind.values()) {
-            header.add(kind.name().toLowerCase(Locale.ROOT).replace('_', ' '));
+            header.add(kind.text());
         }
         if (record != null) {
             header.add("measured peak");

@@ -23,8 +23,13 @@ public enum MemoryKind {
     /** Allocated, but with nothing in it at the peak: what is lost between values of different sizes. */
     UNUSED;
 
+    /** In plans and JSON. */
+    public String key() {
+        return name().toLowerCase(java.util.Locale.ROOT);
+    }
+
     /** For people. */
     public String text() {
-        return name().toLowerCase(java.util.Locale.ROOT).replace('_', ' ');
+        return key().replace('_', ' ');
     }
 }

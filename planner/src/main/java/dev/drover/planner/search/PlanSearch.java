@@ -241,7 +241,7 @@ public final class PlanSearch {
         List<Plan.DeviceMemory> memory = new ArrayList<>();
         for (MemoryUse use : simulated.memory()) {
             SortedMap<String, Long> parts = new TreeMap<>();
-            use.peakBytesByKind().forEach((kind, bytes) -> parts.put(kind.name().toLowerCase(Locale.ROOT), bytes));
+            use.peakBytesByKind().forEach((kind, bytes) -> parts.put(kind.key(), bytes));
             memory.add(
                     new Plan.DeviceMemory(use.rank(), simulated.stageByRank().get(use.rank()), use.peakBytes(), parts));
         }
