@@ -81,7 +81,7 @@ public final class PlanBench {
 
     private void row(String model, Cluster cluster) {
         TrainingStep step = timed(() -> Zoo.isName(model) ? Zoo.parse(model).step() : ModelFile.load(Path.of(model)));
-        TrainingStep flat = timed(() -> new TrainingStep(Flatten.run(step.graph()), step.inputs(), step.outputs()));
+        TrainingStep flat = timed(() -> Flatten.run(step));
         CutStep forStages = timed(() -> PlanCompiler.cut(flat, 1, 2));
         timed(() -> StagePlanner.plan(forStages, 2));
         CutStep cut = PlanCompiler.cut(flat, 1, 1);

@@ -72,6 +72,6 @@ public final class PlannerProblems {
 
     private static TrainingStep step(String model) {
         TrainingStep step = Zoo.isName(model) ? Zoo.parse(model).step() : ModelFile.load(Path.of(model));
-        return new TrainingStep(Flatten.run(step.graph()), step.inputs(), step.outputs());
+        return Flatten.run(step);
     }
 }

@@ -38,10 +38,7 @@ final class WorkerProcesses implements Contender {
     private long done;
 
     WorkerProcesses(Model model, int workers, int threads) throws IOException {
-        TrainingStep flat = new TrainingStep(
-                Flatten.run(model.step().graph()),
-                model.step().inputs(),
-                model.step().outputs());
+        TrainingStep flat = Flatten.run(model.step());
         Calibration figures = () -> new Calibration.Figures(
                 workers, Map.of(DType.F32.hloName(), 120e9), 8L << 30, 10e9, 2_000, 2e9, 100_000);
         Planned planned = PlanSearch.search(

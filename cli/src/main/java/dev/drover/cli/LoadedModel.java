@@ -42,8 +42,7 @@ record LoadedModel(
     }
 
     private static LoadedModel of(String source, TrainingStep step, @Nullable Model zoo) {
-        return new LoadedModel(
-                source, step, new TrainingStep(Flatten.run(step.graph()), step.inputs(), step.outputs()), zoo);
+        return new LoadedModel(source, step, Flatten.run(step), zoo);
     }
 
     /** What a step consumes, and its unit. */

@@ -18,13 +18,15 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 class GraphOutlineTest {
+    private static final GraphOutline OUTLINE = plan();
+
+    private static GraphOutline plan() {
+        return GraphOutline.of(placed("gpt:layers=5,hidden=16,heads=2,seq=8,batch=8,vocab=32"), Phase.FORWARD);
+    }
 
     private static PlacedStep placed(String name) {
         Model model = Zoo.parse(name);
-        TrainingStep flat = new TrainingStep(
-                Flatten.run(model.step().graph()),
-                model.step().inputs(),
-                model.step().outputs());
+        TrainingStep flat = Flatten.run(model.step());
         return PlacedStep.of(
                 PlanSearch.search(
                                 flat,
@@ -41,34 +43,30 @@ class GraphOutlineTest {
 
     @Test
     void equalLayersAreListedOnceAndNothingIsLost() {
-        GraphOutline outline =
-                GraphOutline.of(placed("gpt:layers=5,hidden=16,heads=2,seq=8,batch=8,vocab=32"), Phase.FORWARD);
-        int shown = outline.rows().stream().mapToInt(List::size).sum();
-        int repeated = outline.blocks().stream()
+        int shown = OUTLINE.rows().stream().mapToInt(List::size).sum();
+        int repeated = OUTLINE.blocks().stream()
                 .mapToInt(block -> (block.times() - 1)
-                        * outline.rows().subList(block.first(), block.first() + block.size()).stream()
+                        * OUTLINE.rows().subList(block.first(), block.first() + block.size()).stream()
                                 .mapToInt(List::size)
                                 .sum())
                 .sum();
-        assertThat(shown + repeated).isEqualTo(outline.nodes().size());
-        assertThat(outline.blocks())
+        assertThat(shown + repeated).isEqualTo(OUTLINE.nodes().size());
+        assertThat(OUTLINE.blocks())
                 .anySatisfy(block -> assertThat(block.times()).isGreaterThanOrEqualTo(3));
-        assertThat(outline.leftOut()).isZero();
+        assertThat(OUTLINE.leftOut()).isZero();
     }
 
     @Test
     void everyShownOperationIsReachedFromTheFirstRow() {
-        GraphOutline outline =
-                GraphOutline.of(placed("gpt:layers=5,hidden=16,heads=2,seq=8,batch=8,vocab=32"), Phase.FORWARD);
-        Set<Integer> reached = new HashSet<>(outline.rows().get(0));
-        for (List<Integer> row : outline.rows()) {
+        Set<Integer> reached = new HashSet<>(OUTLINE.rows().get(0));
+        for (List<Integer> row : OUTLINE.rows()) {
             for (int node : row) {
-                if (outline.edges().stream().anyMatch(e -> e.to() == node && reached.contains(e.from()))) {
+                if (OUTLINE.edges().stream().anyMatch(e -> e.to() == node && reached.contains(e.from()))) {
                     reached.add(node);
                 }
             }
         }
         assertThat(reached)
-                .isEqualTo(outline.rows().stream().flatMap(List::stream).collect(Collectors.toSet()));
+                .isEqualTo(OUTLINE.rows().stream().flatMap(List::stream).collect(Collectors.toSet()));
     }
 }

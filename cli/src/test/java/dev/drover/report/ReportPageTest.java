@@ -27,10 +27,7 @@ class ReportPageTest {
 
     private static TrainingStep step() {
         Model model = Zoo.parse(MODEL);
-        return new TrainingStep(
-                Flatten.run(model.step().graph()),
-                model.step().inputs(),
-                model.step().outputs());
+        return Flatten.run(model.step());
     }
 
     @BeforeAll

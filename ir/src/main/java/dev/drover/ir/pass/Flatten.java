@@ -4,6 +4,7 @@ import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Graph;
 import dev.drover.ir.graph.Graph.Alias;
 import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.ops.Op;
 import dev.drover.ir.ops.Tuple;
 import dev.drover.ir.type.Shape;
@@ -26,6 +27,11 @@ public final class Flatten {
 
     public static Graph run(Graph graph) {
         return run(graph, DEFAULT_MAX_INSTRUCTIONS);
+    }
+
+    /** The same step on the flat graph: inputs and outputs keep their order, and so their roles. */
+    public static TrainingStep run(TrainingStep step) {
+        return new TrainingStep(run(step.graph()), step.inputs(), step.outputs());
     }
 
     /**

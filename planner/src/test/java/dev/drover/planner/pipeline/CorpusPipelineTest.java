@@ -34,7 +34,7 @@ class CorpusPipelineTest {
         Path folder = JAX.resolve(name);
         Assumptions.assumeTrue(Files.isDirectory(folder), "The model (" + folder + ") is not here.");
         TrainingStep loaded = ModelFile.load(folder.resolve("step.hlo"));
-        TrainingStep step = new TrainingStep(Flatten.run(loaded.graph()), loaded.inputs(), loaded.outputs());
+        TrainingStep step = Flatten.run(loaded);
         CutStep cut = TimeCut.cut(step, microBatches, true);
         ExecutionPlan plan = ExecutionPlanBuilder.build(
                 LocalStep.ofOneDevice(cut),

@@ -31,7 +31,7 @@ class PlanSearchTest {
 
     private static TrainingStep flat(String zoo) {
         TrainingStep step = Zoo.parse(zoo).step();
-        return new TrainingStep(Flatten.run(step.graph()), step.inputs(), step.outputs());
+        return Flatten.run(step);
     }
 
     private static Cluster cluster(String preset) {

@@ -181,10 +181,14 @@ public final class RowKernels {
 
     /** A result {@code [rows..]} as libtorch wants it, {@code [rows.., 1]}. */
     private static View kept(Emitter emitter, Node node, int leaf) {
-        View made = emitter.result(node, leaf);
-        long[] dims = java.util.Arrays.copyOf(made.sizes(), made.rank() + 1);
-        dims[made.rank()] = 1;
-        return emitter.reshape(made, dims);
+        return column(emitter, emitter.result(node, leaf));
+    }
+
+    /** {@code [rows..]} as {@code [rows.., 1]}. */
+    private static View column(Emitter emitter, View rows) {
+        long[] dims = java.util.Arrays.copyOf(rows.sizes(), rows.rank() + 1);
+        dims[rows.rank()] = 1;
+        return emitter.reshape(rows, dims);
     }
 
     /** The gradients of {@link LayerNorm}'s x, scale and bias, of g, x, mean, reciprocal deviation and scale. */
@@ -200,12 +204,7 @@ public final class RowKernels {
                 List<View> inputs = new ArrayList<>();
                 for (int i = 0; i < 5; i++) {
                     View input = emitter.contiguous(emitter.input(node, i));
-                    if (i == 2 || i == 3) {
-                        long[] dims = java.util.Arrays.copyOf(input.sizes(), input.rank() + 1);
-                        dims[input.rank()] = 1;
-                        input = emitter.reshape(input, dims);
-                    }
-                    inputs.add(input);
+                    inputs.add(i == 2 || i == 3 ? column(emitter, input) : input);
                 }
                 List<View> results = List.of(emitter.result(node, 0), emitter.result(node, 1), emitter.result(node, 2));
                 long[] width = {inputs.get(4).elements()};
