@@ -4,8 +4,10 @@ import dev.drover.plan.task.Program;
 import dev.drover.plan.task.Task;
 import dev.drover.plan.task.ValueRef;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Which outputs of programs may take over the memory of an input, so that parameters and optimizer state exist once:
@@ -17,57 +19,68 @@ import java.util.Map;
  * </pre>
  */
 public final class Donations {
+    private final List<Program> programs;
+    private final Map<ValueRef, ValueRef> stateByNew = new HashMap<>();
+    private final Map<Integer, Integer> runsByProgram = new HashMap<>();
+    private final Map<Integer, Integer> lastRunByProgram = new HashMap<>();
+    /** Position of the last task that reads a value on the compute lane. */
+    private final Map<ValueRef, Integer> lastReadByValue = new HashMap<>();
+    /** A send may still read the buffer when a later task runs. */
+    private final Set<ValueRef> sent = new HashSet<>();
 
-    private Donations() {}
-
-    /** By output of the program the input that it replaces. The program must run once per step. */
-    public static Map<Integer, Integer> of(int program, List<Program> programs, List<Task> tasks) {
-        Map<ValueRef, ValueRef> stateByNew = new HashMap<>();
-        int runs = 0;
-        int runAt = -1;
-        for (int i = 0; i < tasks.size(); i++) {
-            if (tasks.get(i) instanceof Task.Update update) {
+    /** Of a worker with these tasks. */
+    public Donations(List<Program> programs, List<Task> tasks) {
+        this.programs = programs;
+        for (int at = 0; at < tasks.size(); at++) {
+            Task task = tasks.get(at);
+            if (task instanceof Task.Run run) {
+                runsByProgram.merge(run.program(), 1, Integer::sum);
+                lastRunByProgram.put(run.program(), at);
+            } else if (task instanceof Task.Accumulate accumulate) {
+                lastReadByValue.put(accumulate.from(), at);
+            } else if (task instanceof Task.Stack stack) {
+                lastReadByValue.put(stack.from(), at);
+            } else if (task instanceof Task.Update update) {
+                lastReadByValue.put(update.from(), at);
                 stateByNew.put(update.from(), update.state());
-            } else if (tasks.get(i) instanceof Task.Run run && run.program() == program) {
-                runs++;
-                runAt = i;
+            } else if (task instanceof Task.Send send) {
+                sent.add(send.value());
             }
         }
+        lastRunByProgram.forEach((program, at) -> {
+            for (ValueRef input : programs.get(program).inputs()) {
+                lastReadByValue.merge(input, at, Math::max);
+            }
+        });
+    }
+
+    /** By output of the program the input that it replaces. The program must run once per step. */
+    public Map<Integer, Integer> of(int program) {
         Map<Integer, Integer> inputByOutput = new HashMap<>();
+        if (runsByProgram.getOrDefault(program, 0) != 1) {
+            return inputByOutput;
+        }
+        int runAt = lastRunByProgram.getOrDefault(program, -1);
         List<ValueRef> outputs = programs.get(program).outputs();
-        for (int output = 0; runs == 1 && output < outputs.size(); output++) {
+        List<ValueRef> inputs = programs.get(program).inputs();
+        Map<ValueRef, Integer> inputByValue = new HashMap<>();
+        Set<ValueRef> twice = new HashSet<>();
+        for (int input = 0; input < inputs.size(); input++) {
+            if (inputByValue.put(inputs.get(input), input) != null) {
+                twice.add(inputs.get(input));
+            }
+        }
+        for (int output = 0; output < outputs.size(); output++) {
             ValueRef state = stateByNew.get(outputs.get(output));
-            List<ValueRef> inputs = programs.get(program).inputs();
-            int input = state == null ? -1 : inputs.indexOf(state);
+            Integer input = state == null ? null : inputByValue.get(state);
             if (state != null
-                    && input >= 0
-                    && inputs.lastIndexOf(state) == input
-                    && !isRead(state, tasks.subList(runAt + 1, tasks.size()), programs)
-                    && !isSent(state, tasks)) {
+                    && input != null
+                    && !twice.contains(state)
+                    && lastReadByValue.getOrDefault(state, -1) <= runAt
+                    && !sent.contains(state)) {
                 inputByOutput.put(output, input);
             }
         }
         return inputByOutput;
-    }
-
-    private static boolean isRead(ValueRef value, List<Task> tasks, List<Program> programs) {
-        for (Task task : tasks) {
-            boolean reads = task instanceof Task.Run run
-                            && programs.get(run.program()).inputs().contains(value)
-                    || task instanceof Task.Accumulate accumulate
-                            && accumulate.from().equals(value)
-                    || task instanceof Task.Stack stack && stack.from().equals(value)
-                    || task instanceof Task.Update update && update.from().equals(value);
-            if (reads) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /** A send may still read the buffer when a later task runs. */
-    private static boolean isSent(ValueRef value, List<Task> tasks) {
-        return tasks.stream()
-                .anyMatch(task -> task instanceof Task.Send send && send.value().equals(value));
     }
 }

@@ -78,32 +78,37 @@ final class Placement {
     }
 
     private static long[] offsets(List<Region> blocks, Comparator<Region> order) {
-        List<Integer> sequence = IntStream.range(0, blocks.size())
+        int[] sequence = IntStream.range(0, blocks.size())
                 .boxed()
                 .sorted(Comparator.comparing(blocks::get, order))
-                .toList();
+                .mapToInt(Integer::intValue)
+                .toArray();
         long[] offsets = new long[blocks.size()];
-        List<Region> byOffset = new ArrayList<>();
-        for (int i : sequence) {
-            Region placed = blocks.get(i).at(lowestFree(blocks.get(i), byOffset));
-            offsets[i] = placed.offsetBytes();
-            int at = 0;
-            while (at < byOffset.size() && byOffset.get(at).offsetBytes() <= placed.offsetBytes()) {
-                at++;
+        int[] byOffset = new int[blocks.size()];
+        int placed = 0;
+        for (int block : sequence) {
+            offsets[block] = lowestFree(block, blocks, byOffset, placed, offsets);
+            int at = placed++;
+            while (at > 0 && offsets[byOffset[at - 1]] > offsets[block]) {
+                byOffset[at] = byOffset[at - 1];
+                at--;
             }
-            byOffset.add(at, placed);
+            byOffset[at] = block;
         }
         return offsets;
     }
 
-    private static long lowestFree(Region block, List<Region> byOffset) {
+    private static long lowestFree(int block, List<Region> blocks, int[] byOffset, int placed, long[] offsets) {
+        Region region = blocks.get(block);
         long at = 0;
-        for (Region other : byOffset) {
-            if (other.offsetBytes() + other.sizeBytes() > at && other.overlaps(block)) {
-                if (other.offsetBytes() - at >= block.sizeBytes()) {
+        for (int i = 0; i < placed; i++) {
+            Region other = blocks.get(byOffset[i]);
+            long start = offsets[byOffset[i]];
+            if (start + other.sizeBytes() > at && other.overlaps(region)) {
+                if (start - at >= region.sizeBytes()) {
                     return at;
                 }
-                at = other.offsetBytes() + other.sizeBytes();
+                at = start + other.sizeBytes();
             }
         }
         return at;

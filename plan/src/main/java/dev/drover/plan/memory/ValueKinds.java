@@ -52,8 +52,10 @@ final class ValueKinds {
                                     ? MemoryKind.PARAMETERS
                                     : MemoryKind.OPTIMIZER_STATE);
         }
+        Set<ValueRef> fed = new HashSet<>();
+        worker.feeds().forEach(feed -> fed.add(feed.value()));
         for (Fetch fetch : worker.fetches()) {
-            if (worker.feeds().stream().noneMatch(feed -> feed.value().equals(fetch.value()))) {
+            if (!fed.contains(fetch.value())) {
                 kindByValue.put(fetch.value(), MemoryKind.RESULTS);
             }
         }

@@ -168,6 +168,7 @@ public final class WorkerLayout {
         private final List<Task> tasks;
         private final DeviceMemory memory;
         private final ValueKinds kinds;
+        private final Donations donations;
         private final List<Draft> drafts = new ArrayList<>();
         private final Map<Key, Integer> regionByKey = new LinkedHashMap<>();
         private final Map<Integer, Integer> poolByProgram = new HashMap<>();
@@ -209,6 +210,7 @@ public final class WorkerLayout {
             this.tasks = worker.tasks();
             this.memory = memory;
             this.kinds = new ValueKinds(plan, worker);
+            this.donations = new Donations(plan.programs(), tasks);
             for (Feed feed : worker.feeds()) {
                 feedByValue.put(feed.value(), feed);
             }
@@ -328,11 +330,11 @@ public final class WorkerLayout {
             for (ValueRef input : program.inputs()) {
                 draft(input, run.microBatch()).include(at);
             }
-            Map<Integer, Integer> donations = donationsByProgram.getOrDefault(run.program(), Map.of());
+            Map<Integer, Integer> donors = donationsByProgram.getOrDefault(run.program(), Map.of());
             List<Instruction> results = program.computation().root().operands();
             for (int i = 0; i < program.outputs().size(); i++) {
                 Key key = Key.of(program.outputs().get(i), run.microBatch());
-                @Nullable Integer donor = donations.get(i);
+                @Nullable Integer donor = donors.get(i);
                 if (donor != null) {
                     Key state = Key.of(program.inputs().get(donor), -1);
                     regionByKey.put(key, regionByKey.getOrDefault(state, -1));
@@ -345,9 +347,9 @@ public final class WorkerLayout {
         }
 
         private void load(int number, Program program) {
-            Map<Integer, Integer> donations = Donations.of(number, plan.programs(), tasks);
-            ProgramFootprint footprint = memory.footprint(program, donations, worker);
-            Map<Integer, Integer> kept = new HashMap<>(donations);
+            Map<Integer, Integer> ofProgram = donations.of(number);
+            ProgramFootprint footprint = memory.footprint(program, ofProgram, worker);
+            Map<Integer, Integer> kept = new HashMap<>(ofProgram);
             kept.keySet().retainAll(footprint.donationsKept());
             donationsByProgram.put(number, kept);
             poolByProgram.put(number, drafts.size());

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Resharder {
     /** A local step reads and writes memory; it must not look free, or paths would take detours through it. */
-    private static final double LOCAL_STEP_NANOS = 1;
+    static final double LOCAL_STEP_NANOS = 1;
 
     private final Mesh mesh;
     private final CollectiveCost cost;
@@ -65,11 +65,7 @@ public final class Resharder {
 
     /** Time of the cheapest path, in nanoseconds. */
     public double nanos(ArrayShape shape, Sharding from, Sharding to) {
-        double sum = 0;
-        for (ReshardStep step : path(shape, from, to)) {
-            sum += step.nanos();
-        }
-        return sum;
+        return from.equals(to) ? 0 : new ReshardNanos(mesh, cost, shape, from, to).least();
     }
 
     private List<ReshardStep> search(Query query) {
@@ -138,34 +134,41 @@ public final class Resharder {
     private @Nullable ReshardStep step(ArrayShape shape, int axis, Sharding from, Sharding to) {
         AxisState before = from.axis(axis);
         AxisState after = to.axis(axis);
-        long fromBytes = from.localBytes(shape, mesh);
-        CollectiveKind kind;
-        long bytes = fromBytes;
-        if (before instanceof AxisState.Partial) {
-            if (after instanceof AxisState.Partial) {
-                return null;
-            }
-            kind = after instanceof AxisState.Cut ? CollectiveKind.REDUCE_SCATTER : CollectiveKind.ALL_REDUCE;
-        } else if (before instanceof AxisState.Cut cut) {
-            if (after instanceof AxisState.Partial) {
-                return null;
-            }
-            if (after instanceof AxisState.Cut other) {
-                if (other.dim() == cut.dim()) {
-                    return null;
-                }
-                kind = CollectiveKind.ALL_TO_ALL;
-            } else {
-                kind = CollectiveKind.ALL_GATHER;
-                bytes = to.localBytes(shape, mesh);
-            }
-        } else {
-            boolean possible = after instanceof AxisState.Cut
-                    || (after instanceof AxisState.Partial partial
-                            && partial.reduction() == Reduction.SUM
-                            && shape.dtype().isFloat());
-            return possible ? new ReshardStep(axis, from, to, null, 0, LOCAL_STEP_NANOS) : null;
+        if (!isStep(shape, before, after)) {
+            return null;
         }
+        CollectiveKind kind = collective(before, after);
+        if (kind == null) {
+            return new ReshardStep(axis, from, to, null, 0, LOCAL_STEP_NANOS);
+        }
+        long bytes = (kind == CollectiveKind.ALL_GATHER ? to : from).localBytes(shape, mesh);
         return new ReshardStep(axis, from, to, kind, bytes, cost.nanos(kind, axis, bytes));
+    }
+
+    /** Whether one step brings a different state of an axis about. */
+    static boolean isStep(ArrayShape shape, AxisState before, AxisState after) {
+        if (before instanceof AxisState.Partial) {
+            return !(after instanceof AxisState.Partial);
+        }
+        if (before instanceof AxisState.Cut cut) {
+            return after instanceof AxisState.Cut other
+                    ? other.dim() != cut.dim()
+                    : after instanceof AxisState.Replicated;
+        }
+        return after instanceof AxisState.Cut
+                || (after instanceof AxisState.Partial partial
+                        && partial.reduction() == Reduction.SUM
+                        && shape.dtype().isFloat());
+    }
+
+    /** What such a step communicates; null for a local one. */
+    static @Nullable CollectiveKind collective(AxisState before, AxisState after) {
+        if (before instanceof AxisState.Partial) {
+            return after instanceof AxisState.Cut ? CollectiveKind.REDUCE_SCATTER : CollectiveKind.ALL_REDUCE;
+        }
+        if (before instanceof AxisState.Cut) {
+            return after instanceof AxisState.Cut ? CollectiveKind.ALL_TO_ALL : CollectiveKind.ALL_GATHER;
+        }
+        return null;
     }
 }

@@ -3,6 +3,7 @@ package dev.drover.plan.sim;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.plan.memory.WorkerLayout;
+import dev.drover.plan.memory.WorkerLayouts;
 import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.plan.task.Feed;
 import dev.drover.plan.task.Lookahead;
@@ -58,10 +59,11 @@ public final class Simulator {
         this.plan = plan;
         this.cost = cost;
         this.network = new Network(cluster);
+        WorkerLayouts layouts = new WorkerLayouts(plan, memory);
         for (WorkerPlan worker : plan.workers()) {
             workers.add(new Worker(
                     worker,
-                    WorkerLayout.of(plan, worker, memory),
+                    layouts.of(worker),
                     cluster.deviceType(worker.rank()).memoryBytes()));
         }
     }

@@ -139,6 +139,37 @@ final class WorkerLayoutTest {
         return layout.region(new ValueRef(name, false), -1).lives().get(0);
     }
 
+    /** Workers that do the same share a layout; it must be the one that each has by itself. */
+    @Test
+    void sharedLayoutsAreThoseOfTheWorkers() {
+        ExecutionPlan one = chain(4, Schedules.byName("1f1b"));
+        WorkerPlan first = one.workers().get(0);
+        List<WorkerPlan> workers = new ArrayList<>();
+        for (int rank = 0; rank < 4; rank++) {
+            List<Feed> feeds = new ArrayList<>();
+            for (Feed feed : first.feeds()) {
+                feeds.add(new Feed(feed.value(), feed.input(), feed.slice(), feed.persistent() && rank < 3, null));
+            }
+            workers.add(new WorkerPlan(
+                    rank,
+                    0,
+                    List.of(0, 1, 2, 3),
+                    feeds,
+                    first.tasks(),
+                    rank == 1 ? first.fetches() : first.fetches().subList(0, 1)));
+        }
+        ExecutionPlan plan = new ExecutionPlan(4, one.programs(), workers);
+        WorkerLayouts layouts = new WorkerLayouts(plan, DeviceMemory.ESTIMATE);
+        for (WorkerPlan worker : workers) {
+            WorkerLayout alone = WorkerLayout.of(plan, worker, DeviceMemory.ESTIMATE);
+            assertThat(layouts.of(worker).regions()).isEqualTo(alone.regions());
+        }
+        assertThat(layouts.of(workers.get(0)))
+                .isSameAs(layouts.of(workers.get(2)))
+                .isNotSameAs(layouts.of(workers.get(1)))
+                .isNotSameAs(layouts.of(workers.get(3)));
+    }
+
     /** New state lies in the place of the old where the backend keeps the donation, else beside it. */
     @Test
     void donationsDecideWhetherStateExistsTwice() {

@@ -71,6 +71,26 @@ class ResharderTest {
         }
     }
 
+    /** The search for shardings asks for times only, which are found another way than paths. */
+    @Test
+    void theTimeIsThatOfThePath() {
+        Random random = new Random(Long.getLong("seed", 8));
+        for (Mesh mesh : List.of(LINE, SQUARE, Mesh.of(2, 2, 2))) {
+            Resharder resharder = new Resharder(mesh, ring(mesh));
+            for (int round = 0; round < 500; round++) {
+                Sharding from = draw(random, mesh);
+                Sharding to = draw(random, mesh);
+                double sum = 0;
+                for (ReshardStep step : resharder.path(SHAPE, from, to)) {
+                    sum += step.nanos();
+                }
+                assertThat(resharder.nanos(SHAPE, from, to))
+                        .as("%s to %s", from, to)
+                        .isEqualTo(sum);
+            }
+        }
+    }
+
     static Sharding draw(Random random, Mesh mesh) {
         while (true) {
             Sharding sharding = Sharding.replicated(mesh);

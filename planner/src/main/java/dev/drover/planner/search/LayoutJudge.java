@@ -1,5 +1,6 @@
 package dev.drover.planner.search;
 
+import dev.drover.ir.UserError;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.lower.PlanCompiler;
@@ -28,6 +29,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.DoubleSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,8 +54,8 @@ final class LayoutJudge {
     private final long seed;
     private final DoubleSupplier secondsLeft;
     private final long memoryBytes;
-    private final Map<String, CutStep> cutByKey = new HashMap<>();
-    private final Map<String, StageAssignment> assignmentByKey = new HashMap<>();
+    private final Map<String, Once<CutStep>> cutByKey = new HashMap<>();
+    private final Map<String, Once<StageAssignment>> assignmentByKey = new HashMap<>();
     private final Map<Mesh, MeshPrices> pricesByMesh = new HashMap<>();
 
     /**
@@ -87,11 +89,15 @@ final class LayoutJudge {
      */
     Verdict judge(Layout layout, @Nullable Judged best) {
         CutStep cut = cutByKey.computeIfAbsent(
-                layout.microBatches() + " " + (layout.stages() > 1),
-                key -> PlanCompiler.cut(step, layout.microBatches(), layout.stages()));
-        StageAssignment assignment = assignmentByKey.computeIfAbsent(
-                layout.microBatches() + " " + layout.stages(),
-                key -> StagePlanner.plan(cut, layout.stages()).assignment());
+                        layout.microBatches() + " " + (layout.stages() > 1),
+                        key -> Once.of(() -> PlanCompiler.cut(step, layout.microBatches(), layout.stages())))
+                .get();
+        StageAssignment assignment = assignmentByKey
+                .computeIfAbsent(
+                        layout.microBatches() + " " + layout.stages(),
+                        key -> Once.of(
+                                () -> StagePlanner.plan(cut, layout.stages()).assignment()))
+                .get();
         MeshPrices prices = pricesByMesh.computeIfAbsent(
                 layout.mesh(),
                 mesh -> new MeshPrices(
@@ -110,6 +116,24 @@ final class LayoutJudge {
                     0);
         }
         return new Trial(layout, cut, assignment, shardings, prices.resharder()).judge();
+    }
+
+    /** What was made, or why it cannot be. */
+    private record Once<T>(@Nullable T made, @Nullable UserError refused) {
+        static <T> Once<T> of(Supplier<T> making) {
+            try {
+                return new Once<>(making.get(), null);
+            } catch (UserError e) {
+                return new Once<>(null, e);
+            }
+        }
+
+        T get() {
+            if (made == null) {
+                throw refused == null ? new IllegalStateException("It must be made or refused.") : refused;
+            }
+            return made;
+        }
     }
 
     private @Nullable Refused tooLarge(Layout layout, List<Long> leastBytesByStage) {

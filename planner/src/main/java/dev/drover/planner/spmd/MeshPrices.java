@@ -9,6 +9,7 @@ import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.Sharding;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -20,9 +21,15 @@ public final class MeshPrices {
     private final InstructionCost instructionCost;
     private final Resharder resharder;
     private final StrategySet.Cache sets;
+    private final IdentityHashMap<Instruction, StrategySet> setByInstruction = new IdentityHashMap<>();
     private final Map<StrategySet, double[]> nanosBySet = new HashMap<>();
     private final Map<StrategySet, long[]> bytesBySet = new HashMap<>();
     private final Map<MatrixKey, long[]> moveNanosByKey = new HashMap<>();
+
+    private final Map<KindsKey, long[]> nanosByKinds = new HashMap<>();
+
+    /** By numbers of {@link StrategySet.Kinds}. */
+    private record KindsKey(ArrayShape shape, int made, int needed) {}
 
     private record MatrixKey(StrategySet from, int leaf, StrategySet to, int operand, ArrayShape shape) {}
 
@@ -48,12 +55,12 @@ public final class MeshPrices {
     }
 
     StrategySet set(Instruction instruction) {
-        return sets.of(instruction);
+        return setByInstruction.computeIfAbsent(instruction, sets::of);
     }
 
     /** By strategy: nanoseconds of a device's piece. Not to be written. */
     double[] nanos(Instruction instruction) {
-        return nanosBySet.computeIfAbsent(sets.of(instruction), set -> {
+        return nanosBySet.computeIfAbsent(set(instruction), set -> {
             double[] nanos = new double[set.size()];
             double flops = instruction.op().flops(instruction.operandShapes(), instruction.shape());
             OpShardings shardings = new OpShardings(instruction, mesh());
@@ -66,7 +73,7 @@ public final class MeshPrices {
                 }
                 List<ArrayShape> operands = new ArrayList<>();
                 for (int i = 0; i < shardings.operands(); i++) {
-                    operands.add(set.operands().get(s).get(i).local(shardings.operandShape(i), mesh()));
+                    operands.add(set.operands().get(i).of(s).local(shardings.operandShape(i), mesh()));
                 }
                 nanos[s] = instructionCost.nanos(
                         instruction, flops / set.divisions().get(s), operands, results(instruction, set, s));
@@ -77,22 +84,48 @@ public final class MeshPrices {
 
     /** By strategy: bytes of a device's piece of the result. Not to be written. */
     long[] bytes(Instruction instruction) {
-        return bytesBySet.computeIfAbsent(sets.of(instruction), set -> {
+        return bytesBySet.computeIfAbsent(set(instruction), set -> {
             long[] bytes = new long[set.size()];
-            for (int s = 0; s < bytes.length; s++) {
-                for (ArrayShape local : results(instruction, set, s)) {
-                    bytes[s] += local.sizeBytes();
+            List<ArrayShape> leaves = instruction.shape().leaves();
+            for (int leaf = 0; leaf < leaves.size(); leaf++) {
+                StrategySet.Kinds made = set.results().get(leaf);
+                ArrayShape shape = leaves.get(leaf);
+                long[] ofKind = made.kinds().stream()
+                        .mapToLong(sharding -> sharding.localBytes(shape, mesh()))
+                        .toArray();
+                for (int s = 0; s < bytes.length; s++) {
+                    bytes[s] += ofKind[made.kind(s)];
                 }
             }
             return bytes;
         });
     }
 
+    /** Nanoseconds of the quickest strategy. */
+    double leastNanos(Instruction instruction) {
+        double[] nanos = nanos(instruction);
+        double least = nanos[0];
+        for (double one : nanos) {
+            least = Math.min(least, one);
+        }
+        return least;
+    }
+
+    /** Bytes of the smallest piece of the result. */
+    long leastBytes(Instruction instruction) {
+        long[] bytes = bytes(instruction);
+        long least = bytes[0];
+        for (long one : bytes) {
+            least = Math.min(least, one);
+        }
+        return least;
+    }
+
     private List<ArrayShape> results(Instruction instruction, StrategySet set, int strategy) {
         List<ArrayShape> leaves = instruction.shape().leaves();
         List<ArrayShape> locals = new ArrayList<>();
         for (int leaf = 0; leaf < leaves.size(); leaf++) {
-            locals.add(set.results().get(strategy).get(leaf).local(leaves.get(leaf), mesh()));
+            locals.add(set.results().get(leaf).of(strategy).local(leaves.get(leaf), mesh()));
         }
         return locals;
     }
@@ -103,7 +136,7 @@ public final class MeshPrices {
      */
     long[] moveNanos(Instruction from, int leaf, Instruction to, int operand) {
         ArrayShape shape = from.shape().leaves().get(leaf);
-        MatrixKey key = new MatrixKey(sets.of(from), leaf, sets.of(to), operand, shape);
+        MatrixKey key = new MatrixKey(set(from), leaf, set(to), operand, shape);
         return moveNanosByKey.computeIfAbsent(key, this::matrix);
     }
 
@@ -114,57 +147,43 @@ public final class MeshPrices {
 
     /** By strategy: nanoseconds to complete a leaf of the result where it is partial. */
     long[] completeNanos(Instruction instruction, int leaf) {
-        StrategySet set = sets.of(instruction);
+        StrategySet set = set(instruction);
         ArrayShape shape = instruction.shape().leaves().get(leaf);
         long[] nanos = new long[set.size()];
         for (int s = 0; s < nanos.length; s++) {
-            Sharding made = set.results().get(s).get(leaf);
+            Sharding made = set.results().get(leaf).of(s);
             nanos[s] = Math.round(resharder.nanos(shape, made, made.withoutPartial()));
         }
         return nanos;
     }
 
     private long[] matrix(MatrixKey key) {
-        Kinds made = new Kinds();
-        Kinds needed = new Kinds();
-        key.from().results().forEach(leaves -> made.add(leaves.get(key.leaf())));
-        if (key.operand() == RESULT) {
-            key.to().results().forEach(leaves -> needed.add(leaves.get(0)));
-        } else {
-            key.to().operands().forEach(operands -> needed.add(operands.get(key.operand())));
-        }
-        long[] nanos = new long[made.kinds.size() * needed.kinds.size()];
-        for (int f = 0; f < made.kinds.size(); f++) {
-            for (int t = 0; t < needed.kinds.size(); t++) {
-                nanos[f * needed.kinds.size() + t] =
-                        Math.round(resharder.nanos(key.shape(), made.kinds.get(f), needed.kinds.get(t)));
-            }
-        }
+        StrategySet.Kinds made = key.from().results().get(key.leaf());
+        StrategySet.Kinds needed = key.operand() == RESULT
+                ? key.to().results().get(0)
+                : key.to().operands().get(key.operand());
+        long[] nanos = nanosByKinds.computeIfAbsent(
+                new KindsKey(key.shape(), made.number(), needed.number()),
+                k -> nanos(key.shape(), made.kinds(), needed.kinds()));
         int columns = key.to().size();
         long[] matrix = new long[key.from().size() * columns];
         for (int f = 0; f < key.from().size(); f++) {
+            int row = made.kind(f) * needed.kinds().size();
             for (int t = 0; t < columns; t++) {
-                matrix[f * columns + t] =
-                        nanos[made.kindByStrategy.get(f) * needed.kinds.size() + needed.kindByStrategy.get(t)];
+                matrix[f * columns + t] = nanos[row + needed.kind(t)];
             }
         }
         return matrix;
     }
 
-    /** The different shardings among those of the strategies, which are interned. */
-    private static final class Kinds {
-        private final List<Sharding> kinds = new ArrayList<>();
-        private final List<Integer> kindByStrategy = new ArrayList<>();
-
-        void add(Sharding sharding) {
-            int kind = 0;
-            while (kind < kinds.size() && !kinds.get(kind).equals(sharding)) {
-                kind++;
+    private long[] nanos(ArrayShape shape, List<Sharding> made, List<Sharding> needed) {
+        long[] nanos = new long[made.size() * needed.size()];
+        int at = 0;
+        for (Sharding from : made) {
+            for (Sharding to : needed) {
+                nanos[at++] = Math.round(resharder.nanos(shape, from, to));
             }
-            if (kind == kinds.size()) {
-                kinds.add(sharding);
-            }
-            kindByStrategy.add(kind);
         }
+        return nanos;
     }
 }

@@ -9,12 +9,12 @@ import dev.drover.plan.stage.Phase;
 import dev.drover.plan.stage.StageAssignment;
 import dev.drover.solver.StrategyProblem;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The choice of shardings as integers for the strategy solver (Rhino, the SPMD program; costs are times here, not bytes):
@@ -35,21 +35,31 @@ public final class SpmdProblem {
     private final List<Instruction> instructionByNode = new ArrayList<>();
     private final Map<CostKey, long[]> costsByKey = new HashMap<>();
     private final Map<Long, IdentityHashMap<long[], long[]>> scaledByRepeats = new HashMap<>();
-    private final StrategyProblem integers;
+    private final Liveness liveness;
+    /** Made when first asked for: what the bounds need takes a small part of the time. */
+    private @Nullable StrategyProblem integers;
 
     private record CostKey(StrategySet set, long repeats) {}
 
-    /** Makes the problem, without a limit of memory. */
+    /** The problem of one input. */
     public SpmdProblem(SpmdInput input, MeshPrices prices) {
         this.input = input;
         this.prices = prices;
         this.nodeById = new int[input.flat().size()];
-        this.integers = build();
+        this.liveness = Liveness.of(input);
+        for (Instruction instruction : flat().instructions()) {
+            if (!Source.isWiring(instruction)) {
+                nodeById[instruction.id()] = instructionByNode.size();
+                instructionByNode.add(instruction);
+            }
+        }
     }
 
     /** The integer problem. */
     public StrategyProblem integers(long memoryLimitBytes) {
-        return integers.withUsageLimit(memoryLimitBytes);
+        StrategyProblem made = integers == null ? build() : integers;
+        integers = made;
+        return made.withUsageLimit(memoryLimitBytes);
     }
 
     private Computation flat() {
@@ -58,7 +68,6 @@ public final class SpmdProblem {
 
     private StrategyProblem build() {
         StrategyProblem.Builder builder = StrategyProblem.builder(flat().name());
-        Liveness liveness = Liveness.of(input);
         List<Source> outputs = input.outputs().stream().map(Source::of).toList();
         Map<Integer, List<Source>> freeOutputsById = new HashMap<>();
         for (int i = 0; i < outputs.size(); i++) {
@@ -68,16 +77,13 @@ public final class SpmdProblem {
                         .add(outputs.get(i));
             }
         }
-        for (Instruction instruction : flat().instructions()) {
-            if (!Source.isWiring(instruction)) {
-                long offset = firstTime(input.stage(instruction));
-                nodeById[instruction.id()] = builder.node(
-                        offset + liveness.start(instruction),
-                        offset + liveness.end(instruction),
-                        costs(instruction, freeOutputsById.getOrDefault(instruction.id(), List.of())),
-                        scaled(prices.bytes(instruction), liveness.copies(instruction)));
-                instructionByNode.add(instruction);
-            }
+        for (Instruction instruction : instructionByNode) {
+            long offset = firstTime(input.stage(instruction));
+            builder.node(
+                    offset + liveness.start(instruction),
+                    offset + liveness.end(instruction),
+                    costs(instruction, freeOutputsById.getOrDefault(instruction.id(), List.of())),
+                    scaled(prices.bytes(instruction), liveness.copies(instruction)));
         }
         for (Instruction user : instructionByNode) {
             List<Source> operands = Source.ofOperands(user);
@@ -155,7 +161,7 @@ public final class SpmdProblem {
             nanos.add(new EnumMap<>(Phase.class));
         }
         for (Instruction instruction : instructionByNode) {
-            double least = Arrays.stream(prices.nanos(instruction)).min().orElse(0);
+            double least = prices.leastNanos(instruction);
             nanos.get(input.stage(instruction))
                     .merge(assignment.phase(instruction.id()), least * input.repeats(instruction), Double::sum);
         }
@@ -164,24 +170,18 @@ public final class SpmdProblem {
 
     /** By stage: the most bytes that values alive at the same time take on a device, each in its smallest piece. */
     List<Long> leastBytesByStage(int stages) {
+        long[][] change = new long[stages][flat().size() + 2];
+        for (Instruction instruction : instructionByNode) {
+            long least = prices.leastBytes(instruction) * liveness.copies(instruction);
+            long[] ofStage = change[input.stage(instruction)];
+            ofStage[Math.toIntExact(liveness.start(instruction))] += least;
+            ofStage[Math.toIntExact(liveness.end(instruction))] -= least;
+        }
         List<Long> floors = new ArrayList<>();
-        long[] change = new long[flat().size() + 2];
-        for (int stage = 0; stage < stages; stage++) {
-            Arrays.fill(change, 0);
-            for (Instruction instruction : instructionByNode) {
-                if (input.stage(instruction) == stage) {
-                    int node = nodeById[instruction.id()];
-                    long least = Long.MAX_VALUE;
-                    for (int s = 0; s < integers.strategyCount(node); s++) {
-                        least = Math.min(least, integers.usage(node, s));
-                    }
-                    change[Math.toIntExact(integers.intervalStart(node) - firstTime(stage))] += least;
-                    change[Math.toIntExact(integers.intervalEnd(node) - firstTime(stage))] -= least;
-                }
-            }
+        for (long[] ofStage : change) {
             long now = 0;
             long most = 0;
-            for (long bytes : change) {
+            for (long bytes : ofStage) {
                 now += bytes;
                 most = Math.max(most, now);
             }

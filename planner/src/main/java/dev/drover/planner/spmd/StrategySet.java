@@ -9,6 +9,7 @@ import dev.drover.plan.sharding.OpStrategy;
 import dev.drover.plan.sharding.Sharding;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -16,15 +17,50 @@ import java.util.Map;
  * The legal strategies of an instruction with the shardings that they imply; one object for all instructions of the same op on
  * the same shapes (repeated layers), so that it can be a key.
  *
- * @param operands by strategy, by operand leaf
- * @param results by strategy, by result leaf
+ * @param operands by operand leaf
+ * @param results by result leaf
  * @param divisions by strategy: devices among which the work is divided
  */
 public record StrategySet(
-        List<OpStrategy> strategies,
-        List<List<Sharding>> operands,
-        List<List<Sharding>> results,
-        List<Long> divisions) {
+        List<OpStrategy> strategies, List<Kinds> operands, List<Kinds> results, List<Long> divisions) {
+
+    /** The different shardings that the strategies imply for one value; few, where strategies are many. */
+    public static final class Kinds {
+        private final List<Sharding> kinds;
+        private final int number;
+        private final int[] kindByStrategy;
+
+        private Kinds(List<Sharding> byStrategy, Map<List<Sharding>, Integer> numberByKinds) {
+            Map<Sharding, Integer> numbers = new LinkedHashMap<>();
+            this.kindByStrategy = new int[byStrategy.size()];
+            for (int s = 0; s < kindByStrategy.length; s++) {
+                Integer number = numbers.putIfAbsent(byStrategy.get(s), numbers.size());
+                kindByStrategy[s] = number == null ? numbers.size() - 1 : number;
+            }
+            this.kinds = List.copyOf(numbers.keySet());
+            this.number = numberByKinds.computeIfAbsent(kinds, list -> numberByKinds.size());
+        }
+
+        /** Equal where the lists of kinds are equal. */
+        int number() {
+            return number;
+        }
+
+        /** Each once. */
+        List<Sharding> kinds() {
+            return kinds;
+        }
+
+        /** Which of {@link #kinds} a strategy implies. */
+        int kind(int strategy) {
+            return kindByStrategy[strategy];
+        }
+
+        /** What a strategy implies. */
+        Sharding of(int strategy) {
+            return kinds.get(kindByStrategy[strategy]);
+        }
+    }
 
     @Override
     public boolean equals(Object other) {
@@ -44,7 +80,7 @@ public record StrategySet(
     public static final class Cache {
         private final Mesh mesh;
         private final Map<Key, StrategySet> setByKey = new HashMap<>();
-        private final Map<Sharding, Sharding> interned = new HashMap<>();
+        private final Map<List<Sharding>, Integer> numberByKinds = new HashMap<>();
 
         private record Key(Op op, List<Shape> operands, Shape result) {}
 
@@ -61,28 +97,26 @@ public record StrategySet(
         private StrategySet make(Instruction instruction) {
             OpShardings shardings = new OpShardings(instruction, mesh);
             List<OpStrategy> strategies = shardings.all();
-            List<List<Sharding>> operands = new ArrayList<>();
-            List<List<Sharding>> results = new ArrayList<>();
-            List<Long> divisions = new ArrayList<>();
-            int leaves = instruction.shape().leaves().size();
-            for (OpStrategy strategy : strategies) {
-                List<Sharding> needed = new ArrayList<>();
-                for (int i = 0; i < shardings.operands(); i++) {
-                    needed.add(intern(shardings.operand(strategy, i)));
-                }
-                List<Sharding> made = new ArrayList<>();
-                for (int leaf = 0; leaf < leaves; leaf++) {
-                    made.add(intern(shardings.result(strategy, leaf)));
-                }
-                operands.add(List.copyOf(needed));
-                results.add(List.copyOf(made));
-                divisions.add(shardings.divisions(strategy));
+            List<Kinds> operands = new ArrayList<>();
+            for (int i = 0; i < shardings.operands(); i++) {
+                int operand = i;
+                operands.add(new Kinds(
+                        strategies.stream()
+                                .map(strategy -> shardings.operand(strategy, operand))
+                                .toList(),
+                        numberByKinds));
             }
-            return new StrategySet(strategies, List.copyOf(operands), List.copyOf(results), List.copyOf(divisions));
-        }
-
-        private Sharding intern(Sharding sharding) {
-            return interned.computeIfAbsent(sharding, s -> s);
+            List<Kinds> results = new ArrayList<>();
+            for (int i = 0; i < instruction.shape().leaves().size(); i++) {
+                int leaf = i;
+                results.add(new Kinds(
+                        strategies.stream()
+                                .map(strategy -> shardings.result(strategy, leaf))
+                                .toList(),
+                        numberByKinds));
+            }
+            List<Long> divisions = strategies.stream().map(shardings::divisions).toList();
+            return new StrategySet(strategies, List.copyOf(operands), List.copyOf(results), divisions);
         }
     }
 }
