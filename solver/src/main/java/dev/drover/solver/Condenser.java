@@ -5,9 +5,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,7 +33,7 @@ final class Condenser {
     private final Dominance dominance;
     private final double[][] unary;
     private final int[][] kept;
-    private final List<TreeMap<Integer, Tables.Table>> edges = new ArrayList<>();
+    private final List<Links> edges = new ArrayList<>();
     private final List<List<Use>> uses = new ArrayList<>();
     private final ArrayDeque<Integer> work = new ArrayDeque<>();
     private final boolean[] queued;
@@ -133,17 +133,24 @@ final class Condenser {
         for (int v = 0; v < core.size; v++) {
             unary[v] = core.unary[v];
             kept[v] = tables.upTo(core.domain[v]);
-            edges.add(new TreeMap<>());
+            edges.add(new Links());
             List<Use> mine = new ArrayList<>();
             for (int s = 0; s < core.segStart[v].length; s++) {
                 mine.add(new Use(core.segStart[v][s], core.segEnd[v][s], core.segUsage[v][s]));
             }
             uses.add(mine);
         }
+        IdentityHashMap<double[], Tables.Table> tableByMatrix = new IdentityHashMap<>();
         for (int e = 0; e < core.edgeCount; e++) {
             int a = core.edgeA[e];
             int b = core.edgeB[e];
-            join(a, b, tables.of(core.edgeCost[e], core.domain[b]));
+            Tables.Table table = tableByMatrix.get(core.edgeCost[e]);
+            // The same array may belong to another shape only if no one shares it.
+            if (table == null || table.columns != core.domain[b]) {
+                table = tables.of(core.edgeCost[e], core.domain[b]);
+                tableByMatrix.put(core.edgeCost[e], table);
+            }
+            join(a, b, table);
         }
     }
 
@@ -186,13 +193,15 @@ final class Condenser {
         if (!dropValues(v)) {
             return false;
         }
-        for (Map.Entry<Integer, Tables.Table> edge : List.copyOf(edges.get(v).entrySet())) {
-            if (edge.getValue().isSeparable()) {
-                int u = edge.getKey();
-                Tables.Table table = edge.getValue();
+        Links mine = edges.get(v);
+        for (int i = 0; i < mine.count(); i++) {
+            Tables.Table table = mine.table(i);
+            if (table.isSeparable()) {
+                int u = mine.end(i);
                 unary[v] = tables.plus(unary[v], table.firstColumn());
                 unary[u] = tables.plus(unary[u], table.firstRowRest());
-                edges.get(v).remove(u);
+                mine.remove(u);
+                i--;
                 edges.get(u).remove(v);
                 push(u);
             }
@@ -203,18 +212,23 @@ final class Condenser {
             // Its use stays as a constant of the rows: see finish.
             return true;
         }
-        if (edges.get(v).size() <= 2) {
+        if (mine.count() <= 2) {
             eliminate(v);
         }
         return true;
     }
 
     private boolean dropValues(int v) {
-        List<Dominance.Side> sides = new ArrayList<>();
-        for (Tables.Table table : edges.get(v).values()) {
-            sides.add(new Dominance.Side(table.values, table.number, true, table.columns));
+        Links mine = edges.get(v);
+        Dominance.Side[] sides = new Dominance.Side[mine.count()];
+        for (int i = 0; i < sides.length; i++) {
+            sides[i] = mine.table(i).side();
         }
-        long[][] usage = uses.get(v).stream().map(Use::usage).toArray(long[][]::new);
+        List<Use> used = uses.get(v);
+        long[][] usage = new long[used.size()][];
+        for (int i = 0; i < usage.length; i++) {
+            usage[i] = used.get(i).usage;
+        }
         boolean[] out = dominance.gone(unary[v], usage, sides);
         int left = 0;
         for (boolean o : out) {
@@ -235,27 +249,27 @@ final class Condenser {
         kept[v] = tables.select(kept[v], stay);
         unary[v] = tables.select(unary[v], stay);
         uses.get(v).replaceAll(use -> new Use(use.start, use.end, tables.select(use.usage, stay)));
-        for (Map.Entry<Integer, Tables.Table> edge : edges.get(v).entrySet()) {
-            Tables.Table fewer = tables.selectRows(edge.getValue(), stay);
-            edge.setValue(fewer);
-            edges.get(edge.getKey()).put(v, tables.transposed(fewer));
-            push(edge.getKey());
+        for (int i = 0; i < mine.count(); i++) {
+            Tables.Table fewer = tables.selectRows(mine.table(i), stay);
+            mine.setTable(i, fewer);
+            edges.get(mine.end(i)).put(v, tables.transposed(fewer));
+            push(mine.end(i));
         }
         push(v);
         return true;
     }
 
     private void eliminate(int v) {
-        List<Integer> around = List.copyOf(edges.get(v).keySet());
-        int first = around.isEmpty() ? -1 : around.get(0);
-        int second = around.size() < 2 ? -1 : around.get(1);
+        int[] around = edges.get(v).ends();
+        int first = around.length == 0 ? -1 : around[0];
+        int second = around.length < 2 ? -1 : around[1];
         int rows = first < 0 ? 1 : unary[first].length;
         int columns = second < 0 ? 1 : unary[second].length;
         if ((long) rows * columns > MOST_ENTRIES) {
             return;
         }
-        Tables.Table left = first < 0 ? null : edges.get(v).get(first);
-        Tables.Table right = second < 0 ? null : edges.get(v).get(second);
+        Tables.Table left = first < 0 ? null : edges.get(v).table(0);
+        Tables.Table right = second < 0 ? null : edges.get(v).table(1);
         List<Object> look = new ArrayList<>();
         look.add(new Tables.Row(unary[v], 1));
         look.add(left == null ? -1 : left.number);
@@ -433,10 +447,11 @@ final class Condenser {
             newUnary[number[v]] = unary[v];
             newKept[number[v]] = kept[v];
             old[number[v]] = v;
-            for (Map.Entry<Integer, Tables.Table> edge : edges.get(v).entrySet()) {
-                if (edge.getKey() > v) {
-                    ends.add(new int[] {number[v], number[edge.getKey()]});
-                    costs.add(edge.getValue().values);
+            Links mine = edges.get(v);
+            for (int i = 0; i < mine.count(); i++) {
+                if (mine.end(i) > v) {
+                    ends.add(new int[] {number[v], number[mine.end(i)]});
+                    costs.add(mine.table(i).values);
                 }
             }
         }

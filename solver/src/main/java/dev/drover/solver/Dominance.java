@@ -1,10 +1,7 @@
 package dev.drover.solver;
 
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -56,11 +53,17 @@ final class Dominance {
         private final double[] unary;
         private final long[][] usage;
         private final int[] sides;
+        private final int hash;
 
         Look(double[] unary, long[][] usage, int[] sides) {
             this.unary = unary;
             this.usage = usage;
             this.sides = sides;
+            int h = Arrays.hashCode(unary) * 31 + Arrays.hashCode(sides);
+            for (long[] u : usage) {
+                h = h * 31 + Arrays.hashCode(u);
+            }
+            this.hash = h;
         }
 
         @Override
@@ -73,25 +76,33 @@ final class Dominance {
 
         @Override
         public int hashCode() {
-            return (Arrays.hashCode(unary) * 31 + Arrays.deepHashCode(usage)) * 31 + Arrays.hashCode(sides);
+            return hash;
         }
     }
 
     /** By value, whether it can go; not to be written. All are gone if the variable has no value left. */
-    boolean[] gone(double[] unary, long[][] usage, List<Side> sides) {
-        List<Side> ordered = new ArrayList<>(sides);
-        ordered.sort(Comparator.comparingInt(Side::look));
-        Look look = new Look(unary, usage, ordered.stream().mapToInt(Side::look).toArray());
-        return goneByLook.computeIfAbsent(look, l -> test(unary, usage, ordered));
+    boolean[] gone(double[] unary, long[][] usage, Side[] sides) {
+        int[] looks = new int[sides.length];
+        for (int s = 0; s < looks.length; s++) {
+            looks[s] = sides[s].look();
+        }
+        Arrays.sort(looks);
+        Look look = new Look(unary, usage, looks);
+        boolean[] known = goneByLook.get(look);
+        if (known == null) {
+            known = test(unary, usage, sides);
+            goneByLook.put(look, known);
+        }
+        return known;
     }
 
-    private boolean[] test(double[] unary, long[][] usage, List<Side> sides) {
+    private boolean[] test(double[] unary, long[][] usage, Side[] sides) {
         boolean[] gone = new boolean[unary.length];
         int left = unary.length;
         for (int k = 0; k < unary.length; k++) {
             boolean dead = unary[k] == Double.POSITIVE_INFINITY;
-            for (int s = 0; s < sides.size() && !dead; s++) {
-                dead = isWithoutPartner(k, sides.get(s));
+            for (int s = 0; s < sides.length && !dead; s++) {
+                dead = isWithoutPartner(k, sides[s]);
             }
             gone[k] = dead;
             left -= dead ? 1 : 0;
@@ -115,11 +126,8 @@ final class Dominance {
         return true;
     }
 
-    private static boolean dominates(int better, int worse, double[] unary, long[][] usage, List<Side> sides) {
+    private static boolean dominates(int better, int worse, double[] unary, long[][] usage, Side[] sides) {
         double surplus = unary[worse] - unary[better];
-        if (surplus < 0) {
-            return false;
-        }
         for (long[] u : usage) {
             if (u[better] > u[worse]) {
                 return false;
@@ -134,11 +142,11 @@ final class Dominance {
                     most = Math.max(most, side.cost(better, o) - w);
                 }
             }
-            surplus -= most;
-            if (surplus < 0) {
+            if (most == Double.POSITIVE_INFINITY) {
                 return false;
             }
+            surplus -= most;
         }
-        return true;
+        return surplus >= 0;
     }
 }

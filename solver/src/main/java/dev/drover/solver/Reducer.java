@@ -9,7 +9,6 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,7 +33,10 @@ final class Reducer {
     private final int n;
     private final boolean[][] allowed;
     private final int[][] edgesByNode;
-    private final IdentityHashMap<long[], Boolean> forbids = new IdentityHashMap<>();
+    /** Whether an edge has a forbidden pair. */
+    private final boolean[] forbids;
+
+    private boolean anyForbids;
     private String contradiction = "";
 
     private int[] variableByNode = new int[0];
@@ -52,6 +54,7 @@ final class Reducer {
             degree[problem.edgeFrom(e)]++;
             degree[problem.edgeTo(e)]++;
         }
+        this.forbids = new boolean[problem.edgeCount()];
         this.edgesByNode = new int[n][];
         for (int i = 0; i < n; i++) {
             edgesByNode[i] = new int[degree[i]];
@@ -98,9 +101,10 @@ final class Reducer {
                 return new Result(null, contradiction);
             }
         }
-        for (int e = 0; e < problem.edgeCount(); e++) {
-            forbids.computeIfAbsent(
-                    problem.edgeMatrix(e), m -> Arrays.stream(m).anyMatch(c -> c >= StrategyProblem.FORBIDDEN));
+        IdentityHashMap<long[], Boolean> forbidsByMatrix = new IdentityHashMap<>();
+        for (int e = 0; e < forbids.length; e++) {
+            forbids[e] = forbidsByMatrix.computeIfAbsent(problem.edgeMatrix(e), Reducer::hasForbidden);
+            anyForbids |= forbids[e];
         }
         boolean[] all = new boolean[n];
         Arrays.fill(all, true);
@@ -117,7 +121,7 @@ final class Reducer {
                 return new Result(null, contradiction);
             }
             // Without forbidden pairs nothing can join later, and the condenser drops values as well.
-            boolean enough = condensing && !forbids.containsValue(true);
+            boolean enough = condensing && !anyForbids;
             List<int[]> removed = enough ? List.of() : draft.removable();
             if (!contradiction.isEmpty()) {
                 return new Result(null, contradiction);
@@ -145,6 +149,15 @@ final class Reducer {
                 }
             }
         }
+    }
+
+    private static boolean hasForbidden(long[] matrix) {
+        for (long cost : matrix) {
+            if (cost >= StrategyProblem.FORBIDDEN) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private long leastUsage(int node) {
@@ -178,7 +191,7 @@ final class Reducer {
             int i = work.poll();
             queued[i] = false;
             for (int e : edgesByNode[i]) {
-                if (!forbids.getOrDefault(problem.edgeMatrix(e), false)) {
+                if (!forbids[e]) {
                     continue;
                 }
                 boolean fromHere = problem.edgeFrom(e) == i;
@@ -217,7 +230,7 @@ final class Reducer {
 
     /** Partner of each allowed strategy of {@code i} over the edge, null if some has several. */
     private int @Nullable [] bijection(int e, int i) {
-        if (!merging || !forbids.getOrDefault(problem.edgeMatrix(e), false)) {
+        if (!merging || !forbids[e]) {
             return null;
         }
         boolean fromHere = problem.edgeFrom(e) == i;
@@ -249,6 +262,7 @@ final class Reducer {
         Arrays.fill(variableByNode, -1);
         strategyByNodeAndValue = new int[n][];
         int count = 0;
+        ArrayDeque<Integer> work = new ArrayDeque<>();
         for (int root = 0; root < n; root++) {
             if (variableByNode[root] >= 0) {
                 continue;
@@ -262,10 +276,13 @@ final class Reducer {
             }
             strategyByNodeAndValue[root] = values;
             variableByNode[root] = count;
-            ArrayDeque<Integer> work = new ArrayDeque<>(List.of(root));
+            work.add(root);
             while (!work.isEmpty()) {
                 int i = work.poll();
                 for (int e : edgesByNode[i]) {
+                    if (!forbids[e]) {
+                        continue;
+                    }
                     int j = problem.edgeFrom(e) == i ? problem.edgeTo(e) : problem.edgeFrom(e);
                     if (variableByNode[j] >= 0) {
                         continue;
@@ -296,20 +313,26 @@ final class Reducer {
         private final int count;
         private final int[] domain;
         private final double[][] unary;
-        /** In order of the pairs {@code a << 32 | b}, a below b. */
-        private final TreeMap<Long, Matrix> matrixByPair = new TreeMap<>();
+        /** The edges in order of their ends, a below b. */
+        private int edgeCount;
 
-        private final Map<List<MatrixKey>, Matrix> shared = new HashMap<>();
+        private int[] edgeA = new int[0];
+        private int[] edgeB = new int[0];
+        private Matrix[] matrix = new Matrix[0];
         private final UsageRows usage;
 
         /** A matrix of costs and its number. */
         private static final class Matrix {
             private final double[] costs;
-            private final int number;
+            private final boolean separable;
+            private final Dominance.Side rows;
+            private final Dominance.Side columns;
 
-            Matrix(double[] costs, int number) {
+            Matrix(double[] costs, int number, int width) {
                 this.costs = costs;
-                this.number = number;
+                this.separable = isSeparable(costs, width);
+                this.rows = new Dominance.Side(costs, number, true, width);
+                this.columns = new Dominance.Side(costs, number, false, width);
             }
         }
 
@@ -354,36 +377,76 @@ final class Reducer {
         }
 
         private void addEdges() {
-            IdentityHashMap<long[], Integer> numberByEdgeMatrix = new IdentityHashMap<>();
-            Map<List<Integer>, Integer> numberByValues = new HashMap<>();
             int[] valuesNumber = new int[n];
+            Map<IntRow, Integer> numberByValues = new HashMap<>();
             for (int i = 0; i < n; i++) {
-                List<Integer> values =
-                        Arrays.stream(strategyByNodeAndValue[i]).boxed().toList();
-                valuesNumber[i] = numberByValues.computeIfAbsent(values, v -> numberByValues.size());
+                valuesNumber[i] = numberByValues.computeIfAbsent(
+                        new IntRow(strategyByNodeAndValue[i]), v -> numberByValues.size());
             }
-            TreeMap<Long, List<Integer>> edgesByPair = new TreeMap<>();
-            for (int e = 0; e < problem.edgeCount(); e++) {
+            // The edges by their lower end, then by the other one, then by number.
+            int[] at = new int[count + 1];
+            boolean[] apart = new boolean[problem.edgeCount()];
+            for (int e = 0; e < apart.length; e++) {
                 int a = variableByNode[problem.edgeFrom(e)];
                 int b = variableByNode[problem.edgeTo(e)];
-                if (a == b || domain[a] == 1 || domain[b] == 1) {
-                    fold(e, a, b);
+                apart[e] = a != b && domain[a] > 1 && domain[b] > 1;
+                if (apart[e]) {
+                    at[Math.min(a, b) + 1]++;
                 } else {
-                    long pair = ((long) Math.min(a, b) << 32) | Math.max(a, b);
-                    edgesByPair.computeIfAbsent(pair, p -> new ArrayList<>(1)).add(e);
+                    fold(e, a, b);
                 }
             }
-            edgesByPair.forEach((pair, edges) -> {
-                List<MatrixKey> key = new ArrayList<>(edges.size());
-                for (int e : edges) {
-                    key.add(new MatrixKey(
-                            numberByEdgeMatrix.computeIfAbsent(problem.edgeMatrix(e), m -> numberByEdgeMatrix.size()),
-                            valuesNumber[problem.edgeFrom(e)],
-                            valuesNumber[problem.edgeTo(e)],
-                            isStraight(e)));
+            for (int v = 0; v < count; v++) {
+                at[v + 1] += at[v];
+            }
+            long[] keys = new long[at[count]];
+            int[] filled = Arrays.copyOf(at, count);
+            for (int e = 0; e < apart.length; e++) {
+                if (apart[e]) {
+                    int a = variableByNode[problem.edgeFrom(e)];
+                    int b = variableByNode[problem.edgeTo(e)];
+                    keys[filled[Math.min(a, b)]++] = ((long) Math.max(a, b) << 32) | e;
                 }
-                matrixByPair.put(pair, shared.computeIfAbsent(key, k -> new Matrix(sum(pair, edges), shared.size())));
-            });
+            }
+            edgeA = new int[keys.length];
+            edgeB = new int[keys.length];
+            matrix = new Matrix[keys.length];
+            join(at, keys, valuesNumber);
+        }
+
+        /** Makes one matrix of the parallel edges of each pair of variables; equal ones are made once. */
+        private void join(int[] at, long[] keys, int[] valuesNumber) {
+            Map<Object, Matrix> shared = new HashMap<>();
+            IdentityHashMap<long[], Integer> numberByEdgeMatrix = new IdentityHashMap<>();
+            for (int a = 0; a < count; a++) {
+                Arrays.sort(keys, at[a], at[a + 1]);
+                for (int i = at[a], end; i < at[a + 1]; i = end) {
+                    int b = (int) (keys[i] >> 32);
+                    end = i + 1;
+                    while (end < at[a + 1] && (int) (keys[end] >> 32) == b) {
+                        end++;
+                    }
+                    List<MatrixKey> parts = new ArrayList<>(end - i);
+                    for (int k = i; k < end; k++) {
+                        int e = (int) keys[k];
+                        parts.add(new MatrixKey(
+                                numberByEdgeMatrix.computeIfAbsent(
+                                        problem.edgeMatrix(e), m -> numberByEdgeMatrix.size()),
+                                valuesNumber[problem.edgeFrom(e)],
+                                valuesNumber[problem.edgeTo(e)],
+                                isStraight(e)));
+                    }
+                    Object key = parts.size() == 1 ? parts.get(0) : parts;
+                    Matrix known = shared.get(key);
+                    if (known == null) {
+                        known = new Matrix(sum(a, b, keys, i, end), shared.size(), domain[b]);
+                        shared.put(key, known);
+                    }
+                    edgeA[edgeCount] = a;
+                    edgeB[edgeCount] = b;
+                    matrix[edgeCount++] = known;
+                }
+            }
         }
 
         private boolean isStraight(int e) {
@@ -411,20 +474,21 @@ final class Reducer {
             }
         }
 
-        private double[] sum(long pair, List<Integer> edges) {
-            int width = domain[(int) pair];
-            double[] matrix = new double[domain[(int) (pair >> 32)] * width];
-            for (int e : edges) {
+        private double[] sum(int a, int b, long[] keys, int from, int to) {
+            int width = domain[b];
+            double[] costs = new double[domain[a] * width];
+            for (int i = from; i < to; i++) {
+                int e = (int) keys[i];
                 int[] si = strategyByNodeAndValue[problem.edgeFrom(e)];
                 int[] sj = strategyByNodeAndValue[problem.edgeTo(e)];
                 boolean straight = isStraight(e);
                 for (int k = 0; k < si.length; k++) {
                     for (int l = 0; l < sj.length; l++) {
-                        matrix[straight ? k * width + l : l * width + k] += finite(problem.edgeCost(e, si[k], sj[l]));
+                        costs[straight ? k * width + l : l * width + k] += finite(problem.edgeCost(e, si[k], sj[l]));
                     }
                 }
             }
-            return matrix;
+            return costs;
         }
 
         private static double finite(long cost) {
@@ -433,23 +497,26 @@ final class Reducer {
 
         /** Moves edge(a, b) = f(a) + g(b) into the unary costs and drops the edge. */
         private void foldSeparable() {
-            Map<Integer, Boolean> separableByNumber = new HashMap<>();
-            for (var edges = matrixByPair.entrySet().iterator(); edges.hasNext(); ) {
-                var entry = edges.next();
-                int a = (int) (entry.getKey() >> 32);
-                int b = (int) (long) entry.getKey();
-                double[] m = entry.getValue().costs;
-                int width = domain[b];
-                if (separableByNumber.computeIfAbsent(entry.getValue().number, k -> isSeparable(m, width))) {
+            int left = 0;
+            for (int e = 0; e < edgeCount; e++) {
+                int a = edgeA[e];
+                int b = edgeB[e];
+                if (matrix[e].separable) {
+                    double[] m = matrix[e].costs;
+                    int width = domain[b];
                     for (int k = 0; k < domain[a]; k++) {
                         unary[a][k] += m[k * width];
                     }
                     for (int l = 0; l < width; l++) {
                         unary[b][l] += m[l] - m[0];
                     }
-                    edges.remove();
+                } else {
+                    edgeA[left] = a;
+                    edgeB[left] = b;
+                    matrix[left++] = matrix[e];
                 }
             }
+            edgeCount = left;
         }
 
         private static boolean isSeparable(double[] m, int width) {
@@ -470,15 +537,15 @@ final class Reducer {
             for (int v = 0; v < count; v++) {
                 sidesByVariable.add(new ArrayList<>());
             }
-            matrixByPair.forEach((pair, m) -> {
-                int width = domain[(int) (long) pair];
-                sidesByVariable.get((int) (pair >> 32)).add(new Dominance.Side(m.costs, m.number, true, width));
-                sidesByVariable.get((int) (long) pair).add(new Dominance.Side(m.costs, m.number, false, width));
-            });
+            for (int e = 0; e < edgeCount; e++) {
+                sidesByVariable.get(edgeA[e]).add(matrix[e].rows);
+                sidesByVariable.get(edgeB[e]).add(matrix[e].columns);
+            }
             Dominance dominance = new Dominance(dominating);
             List<int[]> gone = new ArrayList<>();
             for (int v = 0; v < count; v++) {
-                boolean[] out = dominance.gone(unary[v], usage.segUsage[v], sidesByVariable.get(v));
+                boolean[] out = dominance.gone(
+                        unary[v], usage.segUsage[v], sidesByVariable.get(v).toArray(new Dominance.Side[0]));
                 int before = gone.size();
                 for (int k = 0; k < out.length; k++) {
                     if (out[k]) {
@@ -538,14 +605,13 @@ final class Reducer {
                     segUsage[number[v]] = usage.segUsage[v];
                 }
             }
-            int edges = 0;
-            int[] a = new int[matrixByPair.size()];
-            int[] b = new int[matrixByPair.size()];
-            double[][] costs = new double[matrixByPair.size()][];
-            for (var entry : matrixByPair.entrySet()) {
-                a[edges] = number[(int) (entry.getKey() >> 32)];
-                b[edges] = number[(int) (long) entry.getKey()];
-                costs[edges++] = entry.getValue().costs;
+            int[] a = new int[edgeCount];
+            int[] b = new int[edgeCount];
+            double[][] costs = new double[edgeCount][];
+            for (int e = 0; e < edgeCount; e++) {
+                a[e] = number[edgeA[e]];
+                b[e] = number[edgeB[e]];
+                costs[e] = matrix[e].costs;
             }
             int[] byNode = new int[n];
             for (int i = 0; i < n; i++) {

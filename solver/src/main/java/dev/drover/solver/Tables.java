@@ -12,10 +12,9 @@ import org.jspecify.annotations.Nullable;
 final class Tables {
     private final Map<Row, Table> interned = new HashMap<>();
     private final Map<Row, double[]> internedRows = new HashMap<>();
-    private final Map<Selection, int[]> internedValues = new HashMap<>();
+    private final Map<IntRow, int[]> internedValues = new HashMap<>();
     private final Map<StrategyProblem.Row, long[]> internedUsage = new HashMap<>();
     private final Map<Long, Table> sums = new HashMap<>();
-    private final Map<Integer, Table> transposes = new HashMap<>();
     private final Map<SelectKey, Table> selections = new HashMap<>();
 
     /** Costs of pairs of values, row-major. */
@@ -24,11 +23,19 @@ final class Tables {
         final int columns;
         final int number;
         private int separable = -1;
+        private final Dominance.Side side;
+        private @Nullable Table transposed;
 
         private Table(double[] values, int columns, int number) {
             this.values = values;
             this.columns = columns;
             this.number = number;
+            this.side = new Dominance.Side(values, number, true, columns);
+        }
+
+        /** This end of an edge with the table. */
+        Dominance.Side side() {
+            return side;
         }
 
         int rows() {
@@ -101,25 +108,27 @@ final class Tables {
         }
     }
 
-    private static final class Selection {
-        private final int[] values;
+    private static final class SelectKey {
+        private final int table;
+        private final int[] rows;
+        private final int hash;
 
-        Selection(int[] values) {
-            this.values = values;
+        SelectKey(int table, int[] rows) {
+            this.table = table;
+            this.rows = rows;
+            this.hash = Arrays.hashCode(rows) * 31 + table;
         }
 
         @Override
         public boolean equals(@Nullable Object other) {
-            return other instanceof Selection selection && Arrays.equals(values, selection.values);
+            return other instanceof SelectKey key && table == key.table && Arrays.equals(rows, key.rows);
         }
 
         @Override
         public int hashCode() {
-            return Arrays.hashCode(values);
+            return hash;
         }
     }
-
-    private record SelectKey(int table, Selection rows) {}
 
     /** Returns the table of these costs. */
     Table of(double[] values, int columns) {
@@ -139,7 +148,7 @@ final class Tables {
     }
 
     Table transposed(Table table) {
-        Table known = transposes.get(table.number);
+        Table known = table.transposed;
         if (known == null) {
             int rows = table.rows();
             double[] out = new double[table.values.length];
@@ -149,14 +158,14 @@ final class Tables {
                 }
             }
             known = of(out, rows);
-            transposes.put(table.number, known);
-            transposes.put(known.number, table);
+            table.transposed = known;
+            known.transposed = table;
         }
         return known;
     }
 
     Table selectRows(Table table, int[] rows) {
-        return selections.computeIfAbsent(new SelectKey(table.number, new Selection(rows)), k -> {
+        return selections.computeIfAbsent(new SelectKey(table.number, rows), k -> {
             double[] out = new double[rows.length * table.columns];
             for (int i = 0; i < rows.length; i++) {
                 System.arraycopy(table.values, rows[i] * table.columns, out, i * table.columns, table.columns);
@@ -194,13 +203,13 @@ final class Tables {
         for (int i = 0; i < at.length; i++) {
             out[i] = from[at[i]];
         }
-        return internedValues.computeIfAbsent(new Selection(out), r -> out);
+        return internedValues.computeIfAbsent(new IntRow(out), r -> out);
     }
 
     /** Returns 0 .. count - 1. */
     int[] upTo(int count) {
         int[] out = new int[count];
         Arrays.setAll(out, i -> i);
-        return internedValues.computeIfAbsent(new Selection(out), r -> out);
+        return internedValues.computeIfAbsent(new IntRow(out), r -> out);
     }
 }
