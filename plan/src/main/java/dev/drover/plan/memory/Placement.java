@@ -56,8 +56,9 @@ final class Placement {
         }
         long[] best = {};
         long leastBytes = Long.MAX_VALUE;
+        Lives lives = new Lives(blocks);
         for (Comparator<Region> order : ORDERS) {
-            long[] offsets = offsets(blocks, order);
+            long[] offsets = offsets(lives, order);
             long bytes = IntStream.range(0, offsets.length)
                     .mapToLong(i -> offsets[i] + blocks.get(i).sizeBytes())
                     .max()
@@ -77,17 +78,44 @@ final class Placement {
         return List.of(placed);
     }
 
-    private static long[] offsets(List<Region> blocks, Comparator<Region> order) {
-        int[] sequence = IntStream.range(0, blocks.size())
+    /** Blocks with their first and last tasks at hand, because most pairs of blocks are told apart by these. */
+    private static final class Lives {
+        private final List<Region> blocks;
+        private final int[] firstTask;
+        private final int[] lastTask;
+        private final boolean[] isOneLife;
+        private final long[] sizeBytes;
+
+        Lives(List<Region> blocks) {
+            this.blocks = blocks;
+            this.firstTask = blocks.stream().mapToInt(Region::firstTask).toArray();
+            this.lastTask = blocks.stream().mapToInt(Region::lastTask).toArray();
+            this.sizeBytes = blocks.stream().mapToLong(Region::sizeBytes).toArray();
+            this.isOneLife = new boolean[blocks.size()];
+            for (int block = 0; block < isOneLife.length; block++) {
+                isOneLife[block] = blocks.get(block).lives().size() == 1;
+            }
+        }
+
+        boolean overlap(int a, int b) {
+            if (lastTask[a] < firstTask[b] || lastTask[b] < firstTask[a]) {
+                return false;
+            }
+            return (isOneLife[a] && isOneLife[b]) || blocks.get(a).overlaps(blocks.get(b));
+        }
+    }
+
+    private static long[] offsets(Lives lives, Comparator<Region> order) {
+        int[] sequence = IntStream.range(0, lives.blocks.size())
                 .boxed()
-                .sorted(Comparator.comparing(blocks::get, order))
+                .sorted(Comparator.comparing(lives.blocks::get, order))
                 .mapToInt(Integer::intValue)
                 .toArray();
-        long[] offsets = new long[blocks.size()];
-        int[] byOffset = new int[blocks.size()];
+        long[] offsets = new long[sequence.length];
+        int[] byOffset = new int[sequence.length];
         int placed = 0;
         for (int block : sequence) {
-            offsets[block] = lowestFree(block, blocks, byOffset, placed, offsets);
+            offsets[block] = lowestFree(block, lives, byOffset, placed, offsets);
             int at = placed++;
             while (at > 0 && offsets[byOffset[at - 1]] > offsets[block]) {
                 byOffset[at] = byOffset[at - 1];
@@ -98,17 +126,16 @@ final class Placement {
         return offsets;
     }
 
-    private static long lowestFree(int block, List<Region> blocks, int[] byOffset, int placed, long[] offsets) {
-        Region region = blocks.get(block);
+    private static long lowestFree(int block, Lives lives, int[] byOffset, int placed, long[] offsets) {
         long at = 0;
         for (int i = 0; i < placed; i++) {
-            Region other = blocks.get(byOffset[i]);
-            long start = offsets[byOffset[i]];
-            if (start + other.sizeBytes() > at && other.overlaps(region)) {
-                if (start - at >= region.sizeBytes()) {
+            int other = byOffset[i];
+            long end = offsets[other] + lives.sizeBytes[other];
+            if (end > at && lives.overlap(other, block)) {
+                if (offsets[other] - at >= lives.sizeBytes[block]) {
                     return at;
                 }
-                at = start + other.sizeBytes();
+                at = end;
             }
         }
         return at;

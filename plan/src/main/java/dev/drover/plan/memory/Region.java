@@ -46,9 +46,6 @@ public record Region(
         if (alwaysLive || other.alwaysLive) {
             return true;
         }
-        if (lastTask() < other.firstTask() || other.lastTask() < firstTask()) {
-            return false;
-        }
         int a = 0;
         int b = 0;
         while (a < lives.size() && b < other.lives.size()) {

@@ -25,6 +25,7 @@ import dev.drover.planner.spmd.StepShardings;
 import dev.drover.solver.SolveOptions;
 import dev.drover.solver.StrategyProblem;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -37,8 +38,8 @@ import org.jspecify.annotations.Nullable;
  * cannot win is given up before the expensive parts:
  *
  * <pre>
- *   cut -> stages -> prices -> memory floor -> compute bound -> shardings -> lowering -> simulation
- *                              too large?      not faster?
+ *   cut -> all devices -> stages -> prices -> memory floor -> compute bound -> shardings -> lowering -> simulation
+ *          too small?                         too large?      not faster?
  * </pre>
  */
 final class LayoutJudge {
@@ -56,6 +57,8 @@ final class LayoutJudge {
     private final long memoryBytes;
     private final Map<String, Once<CutStep>> cutByKey = new HashMap<>();
     private final Map<String, Once<StageAssignment>> assignmentByKey = new HashMap<>();
+    private final long stateBytes;
+    private final IdentityHashMap<CutStep, Long> waitingBytesByCut = new IdentityHashMap<>();
     private final Map<Mesh, MeshPrices> pricesByMesh = new HashMap<>();
 
     /**
@@ -71,6 +74,11 @@ final class LayoutJudge {
         this.seed = seed;
         this.secondsLeft = secondsLeft;
         this.memoryBytes = leastMemoryBytes(cluster);
+        this.stateBytes = MemoryFloor.stateBytes(step);
+    }
+
+    private static long ceilDiv(long bytes, int devices) {
+        return (bytes + devices - 1) / devices;
     }
 
     private static long leastMemoryBytes(Cluster cluster) {
@@ -92,6 +100,10 @@ final class LayoutJudge {
                         layout.microBatches() + " " + (layout.stages() > 1),
                         key -> Once.of(() -> PlanCompiler.cut(step, layout.microBatches(), layout.stages())))
                 .get();
+        Refused noRoom = noRoom(layout, waitingBytesByCut.computeIfAbsent(cut, MemoryFloor::waitingBytes));
+        if (noRoom != null) {
+            return noRoom;
+        }
         StageAssignment assignment = assignmentByKey
                 .computeIfAbsent(
                         layout.microBatches() + " " + layout.stages(),
@@ -133,6 +145,43 @@ final class LayoutJudge {
                 throw refused == null ? new IllegalStateException("It must be made or refused.") : refused;
             }
             return made;
+        }
+    }
+
+    /** Where all devices together are too small, which stage has what does not matter. */
+    private @Nullable Refused noRoom(Layout layout, long waitingBytes) {
+        int devices = layout.stages() * layout.mesh().devices();
+        long least = ceilDiv(stateBytes + waitingBytes, devices);
+        if (least <= memoryBytes) {
+            return null;
+        }
+        return new Refused(
+                layout,
+                "The memory of each stage's devices must be at least " + MemoryUse.text(least)
+                        + ", even if parameters and optimizer state (" + MemoryUse.text(stateBytes)
+                        + ") and what a micro-batch leaves for its backward pass (" + MemoryUse.text(waitingBytes)
+                        + ") are spread over all " + devices + ", but is " + MemoryUse.text(memoryBytes) + "; "
+                        + MemoryUse.text(least - memoryBytes) + " are missing.",
+                least - memoryBytes);
+    }
+
+    /**
+     * Refuses a cluster on which nothing can fit, before any search.
+     *
+     * @throws UserError that says what is missing
+     */
+    void checkState() {
+        int devices = cluster.devices();
+        long least = ceilDiv(stateBytes, devices);
+        if (least > memoryBytes) {
+            throw new UserError(
+                    "The memory of cluster (" + cluster.name()
+                            + ") must suffice for the parameters and optimizer state of step ("
+                            + step.graph().name() + "): " + MemoryUse.text(stateBytes) + " are at least "
+                            + MemoryUse.text(least) + " on a device of some stage, which has "
+                            + MemoryUse.text(memoryBytes) + "; " + MemoryUse.text(least - memoryBytes)
+                            + " are missing.",
+                    "Maybe use more than " + stateBytes / memoryBytes + " such devices.");
         }
     }
 

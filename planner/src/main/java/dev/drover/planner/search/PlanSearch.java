@@ -77,6 +77,7 @@ public final class PlanSearch {
 
     private Planned run() {
         List<Layout> layouts = Layouts.of(cluster.devices(), TimeCut.batchSize(step), options);
+        judge.checkState();
         List<Layout> ordered = LayoutOrder.mostPromisingFirst(layouts, step, cluster);
         boolean cutShort = false;
         for (int i = 0; i < ordered.size(); i++) {

@@ -113,22 +113,63 @@ class PlanSearchTest {
         assertThat(plan.candidates()).anyMatch(c -> c.rejected().equals("not tried: the time was up"));
     }
 
-    @Test
-    void tooLittleMemoryNamesStageAndMissingBytes() {
+    private static Cluster withMemory(long bytes) {
         Cluster one = cluster("s1:4");
         DeviceType device = one.deviceType(0);
         DeviceType small = new DeviceType(
                 device.name(),
                 device.flopsPerSecondByDType(),
                 device.usableShare(),
-                100_000,
+                bytes,
                 device.memoryBytesPerSecond(),
                 device.opOverheadNanos());
-        Cluster cluster = Cluster.uniform("small", small, 4, 1, one.intraHost(), one.interHost());
-        assertThatThrownBy(() -> search(flat(GPT), cluster, SearchOptions.OPEN))
+        return Cluster.uniform("small", small, 4, 1, one.intraHost(), one.interHost());
+    }
+
+    @Test
+    void tooLittleMemoryForTheStateIsRefusedBeforeAnySearch() {
+        TrainingStep flat = flat(GPT);
+        long state = MemoryFloor.stateBytes(flat);
+        List<String> lines = new ArrayList<>();
+        assertThatThrownBy(() -> PlanSearch.search(
+                        flat,
+                        "test",
+                        withMemory(state / 4 - 1000),
+                        DeviceMemory.ESTIMATE,
+                        SearchOptions.OPEN,
+                        lines::add))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("The memory of cluster (small)")
+                .hasMessageContaining("parameters and optimizer state")
+                .hasMessageContaining("are missing")
+                .hasMessageContaining("Maybe use more than 4 such devices");
+        assertThat(lines).isEmpty();
+    }
+
+    @Test
+    void tooLittleMemoryNamesStageAndMissingBytes() {
+        TrainingStep flat = flat(GPT);
+        Cluster cluster = withMemory(MemoryFloor.stateBytes(flat) / 4 + 1000);
+        assertThatThrownBy(() -> search(flat, cluster, SearchOptions.OPEN))
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("The memory of cluster (small)")
                 .hasMessageContaining("of stage (")
                 .hasMessageContaining("are missing");
+    }
+
+    /** The bounds must not refuse what fits: no plan that was simulated needs less than they say. */
+    @Test
+    void noPlanNeedsLessThanTheFloor() {
+        TrainingStep flat = flat(GPT);
+        LayoutJudge judge = new LayoutJudge(flat, cluster("s1:4"), DeviceMemory.ESTIMATE, 1, () -> 60);
+        for (Layout layout : Layouts.of(4, TimeCut.batchSize(flat), SearchOptions.OPEN)) {
+            assertThat(judge.judge(layout, null)).isInstanceOfSatisfying(Verdict.Judged.class, judged -> {
+                long waiting = MemoryFloor.waitingBytes(judged.cut());
+                assertThat(waiting).isPositive();
+                assertThat(judged.peakBytes())
+                        .as(layout.text())
+                        .isGreaterThanOrEqualTo((MemoryFloor.stateBytes(flat) + waiting) / 4);
+            });
+        }
     }
 }
