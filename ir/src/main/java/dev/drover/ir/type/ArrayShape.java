@@ -1,6 +1,7 @@
 package dev.drover.ir.type;
 
 import java.util.Arrays;
+import java.util.List;
 
 /** An array's element type and dims, printed {@code f32[12,8]}. Row-major; immutable. */
 public final class ArrayShape implements Shape {
@@ -51,6 +52,11 @@ public final class ArrayShape implements Shape {
             product = Math.multiplyExact(product, dim);
         }
         return product;
+    }
+
+    @Override
+    public List<ArrayShape> leaves() {
+        return List.of(this);
     }
 
     @Override

@@ -5,6 +5,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 
 /**
@@ -28,54 +29,101 @@ final class Placement {
             Comparator.comparingInt(Region::firstTask).thenComparingLong(r -> -r.sizeBytes()),
             Comparator.comparingInt((Region r) -> r.firstTask() - r.lastTask()).thenComparingLong(r -> -r.sizeBytes()));
 
+    /** Up to so many regions are also placed one by one, which wastes less than blocks and takes the square of their number. */
+    private static final int MOST_ONE_BY_ONE = 4_000;
+
     /** The same regions, in the same order, with offsets. */
     static List<Region> place(List<Region> regions) {
+        return place(regions, IntUnaryOperator.identity());
+    }
+
+    /**
+     * The same regions, in the same order, with offsets.
+     *
+     * @param turn of a task: equal for tasks between which nothing new is made. Monotone
+     */
+    static List<Region> place(List<Region> regions, IntUnaryOperator turn) {
         long bottom = 0;
         Region[] placed = new Region[regions.size()];
-        // Regions with the same lives (what one pass keeps for another) are placed as one block, which saves time.
-        Map<List<Region.Life>, List<Integer>> membersByLives = new LinkedHashMap<>();
+        List<Integer> free = new ArrayList<>();
         for (int i = 0; i < placed.length; i++) {
             Region region = regions.get(i);
             if (region.alwaysLive()) {
                 placed[i] = region.at(bottom);
                 bottom += Region.aligned(region.sizeBytes());
             } else {
-                membersByLives
-                        .computeIfAbsent(region.lives(), k -> new ArrayList<>())
-                        .add(i);
+                free.add(i);
             }
         }
-        List<List<Integer>> members = List.copyOf(membersByLives.values());
-        List<Region> blocks = new ArrayList<>();
-        for (List<Integer> block : members) {
-            long bytes = block.stream()
-                    .mapToLong(i -> Region.aligned(regions.get(i).sizeBytes()))
-                    .sum();
-            Region first = regions.get(block.get(0));
-            blocks.add(new Region(first.kind(), first.name(), 0, bytes, false, first.lives()));
+        // Regions with the same lives (what one pass keeps for another) are placed as one block, which saves time.
+        Map<List<Region.Life>, List<Integer>> membersByTasks = new LinkedHashMap<>();
+        Map<List<Region.Life>, List<Integer>> membersByTurns = new LinkedHashMap<>();
+        for (int i : free) {
+            List<Region.Life> lives = regions.get(i).lives();
+            membersByTasks.computeIfAbsent(lives, k -> new ArrayList<>()).add(i);
+            membersByTurns
+                    .computeIfAbsent(
+                            lives.stream()
+                                    .map(life -> new Region.Life(
+                                            turn.applyAsInt(life.firstTask()), turn.applyAsInt(life.lastTask())))
+                                    .toList(),
+                            k -> new ArrayList<>())
+                    .add(i);
         }
-        long[] best = {};
-        long leastBytes = Long.MAX_VALUE;
-        Lives lives = new Lives(blocks);
-        for (Comparator<Region> order : ORDERS) {
-            long[] offsets = offsets(lives, order);
-            long bytes = IntStream.range(0, offsets.length)
-                    .mapToLong(i -> offsets[i] + blocks.get(i).sizeBytes())
-                    .max()
-                    .orElse(0);
-            if (bytes < leastBytes) {
-                leastBytes = bytes;
-                best = offsets;
-            }
+        Blocks best = Blocks.placed(regions, membersByTurns);
+        if (membersByTasks.size() <= MOST_ONE_BY_ONE && membersByTasks.size() > membersByTurns.size()) {
+            Blocks finer = Blocks.placed(regions, membersByTasks);
+            best = finer.bytes <= best.bytes ? finer : best;
         }
-        for (int b = 0; b < members.size(); b++) {
-            long offset = bottom + best[b];
-            for (int i : members.get(b)) {
+        for (int b = 0; b < best.members.size(); b++) {
+            long offset = bottom + best.offsets[b];
+            for (int i : best.members.get(b)) {
                 placed[i] = regions.get(i).at(offset);
                 offset += Region.aligned(regions.get(i).sizeBytes());
             }
         }
         return List.of(placed);
+    }
+
+    /** Regions that lie together, and where. */
+    private static final class Blocks {
+        private final List<List<Integer>> members;
+        private final long[] offsets;
+        private final long bytes;
+
+        private Blocks(List<List<Integer>> members, long[] offsets, long bytes) {
+            this.members = members;
+            this.offsets = offsets;
+            this.bytes = bytes;
+        }
+
+        static Blocks placed(List<Region> regions, Map<List<Region.Life>, List<Integer>> membersByLives) {
+            List<List<Integer>> members = new ArrayList<>();
+            List<Region> blocks = new ArrayList<>();
+            membersByLives.forEach((lives, block) -> {
+                long bytes = block.stream()
+                        .mapToLong(i -> Region.aligned(regions.get(i).sizeBytes()))
+                        .sum();
+                Region first = regions.get(block.get(0));
+                members.add(block);
+                blocks.add(new Region(first.kind(), first.name(), 0, bytes, false, lives));
+            });
+            long[] best = {};
+            long leastBytes = Long.MAX_VALUE;
+            Lives lives = new Lives(blocks);
+            for (Comparator<Region> order : ORDERS) {
+                long[] offsets = Placement.offsets(lives, order);
+                long bytes = IntStream.range(0, offsets.length)
+                        .mapToLong(i -> offsets[i] + blocks.get(i).sizeBytes())
+                        .max()
+                        .orElse(0);
+                if (bytes < leastBytes) {
+                    leastBytes = bytes;
+                    best = offsets;
+                }
+            }
+            return new Blocks(members, best, leastBytes);
+        }
     }
 
     /** Blocks with their first and last tasks at hand, because most pairs of blocks are told apart by these. */

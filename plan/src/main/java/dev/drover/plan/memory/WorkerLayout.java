@@ -22,6 +22,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.IntUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,7 +62,7 @@ public final class WorkerLayout {
     }
 
     private WorkerLayout(Builder builder) {
-        this.regions = Placement.place(builder.regions());
+        this.regions = Placement.place(builder.regions(), builder.turns());
         this.regionByKey = Map.copyOf(builder.regionByKey);
         this.poolByProgram = Map.copyOf(builder.poolByProgram);
         this.constantsByProgram = Map.copyOf(builder.constantsByProgram);
@@ -224,6 +225,18 @@ public final class WorkerLayout {
                     sent.add(send.value());
                 }
             }
+        }
+
+        /** Frees make room one by one, but nothing new is made between them. */
+        IntUnaryOperator turns() {
+            int[] turnByTask = new int[tasks.size() + 1];
+            int turn = 0;
+            for (int task = 0; task < tasks.size(); task++) {
+                turn += tasks.get(task) instanceof Task.Free ? 0 : 1;
+                turnByTask[task] = turn;
+            }
+            turnByTask[tasks.size()] = turn + 1;
+            return task -> turnByTask[task];
         }
 
         List<Region> regions() {

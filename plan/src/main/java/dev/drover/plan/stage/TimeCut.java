@@ -102,8 +102,9 @@ public final class TimeCut {
     /** By input, the dims that may count samples, likeliest first; -1 stands for an input that is not cut. */
     private static List<List<Integer>> candidates(TrainingStep step, int microBatches) {
         List<List<Integer>> out = new ArrayList<>();
+        List<ArrayShape> shapes = step.inputShapes();
         for (int i = 0; i < step.inputs().size(); i++) {
-            ArrayShape shape = step.inputShapes().get(i);
+            ArrayShape shape = shapes.get(i);
             if (step.inputs().get(i).kind() != InputRole.Kind.BATCH || shape.rank() == 0) {
                 out.add(Collections.singletonList(-1));
                 continue;

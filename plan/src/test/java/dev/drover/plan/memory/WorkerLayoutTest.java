@@ -23,6 +23,7 @@ import dev.drover.plan.task.ValueRef;
 import dev.drover.plan.task.WorkerPlan;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -80,6 +81,52 @@ final class WorkerLayoutTest {
             check(placed, total);
             long peak = Arrays.stream(live).max().orElse(0);
             assertThat(total).isBetween(peak, peak + peak / 3);
+        }
+    }
+
+    /** Frees one after the other are one turn; blocks by turns must lie apart where their tasks do not, and many be placed soon. */
+    @Test
+    void regionsThatDieByTurnsDoNotOverlap() {
+        Random random = new Random(4);
+        for (int count : new int[] {60, 6_000}) {
+            List<Region> regions = new ArrayList<>();
+            for (int i = 0; i < count; i++) {
+                int from = 10 * random.nextInt(10);
+                int to = from + 10 * random.nextInt(5) + random.nextInt(9);
+                regions.add(new Region(
+                        MemoryKind.ACTIVATIONS,
+                        "r" + i,
+                        0,
+                        64L * (1 + random.nextInt(50)),
+                        false,
+                        List.of(new Region.Life(from, to))));
+            }
+            List<Region> placed = Placement.place(regions, task -> task / 10);
+            long[] live = new long[160];
+            for (Region region : regions) {
+                for (int t = region.firstTask(); t <= region.lastTask(); t++) {
+                    live[t] += region.sizeBytes();
+                }
+            }
+            long peak = Arrays.stream(live).max().orElse(0);
+            long total = placed.stream()
+                    .mapToLong(r -> r.offsetBytes() + r.sizeBytes())
+                    .max()
+                    .orElse(0);
+            assertThat(total).isBetween(peak, peak + peak / 3);
+            List<Region> sorted = placed.stream()
+                    .sorted(Comparator.comparingLong(Region::offsetBytes))
+                    .toList();
+            for (int i = 0; i < sorted.size(); i++) {
+                Region a = sorted.get(i);
+                for (int j = i + 1;
+                        j < sorted.size() && sorted.get(j).offsetBytes() < a.offsetBytes() + a.sizeBytes();
+                        j++) {
+                    assertThat(a.overlaps(sorted.get(j)))
+                            .as("%s and %s", a, sorted.get(j))
+                            .isFalse();
+                }
+            }
         }
     }
 

@@ -48,6 +48,8 @@ final class LayoutJudge {
     private static final long SOLVER_WORK = 300_000_000;
 
     private static final double TARGET_GAP = 0.01;
+    /** Bytes by the solver's count over those of a device that leave no hope that the simulator's count fits. */
+    private static final double CLEARLY = 1.1;
 
     private final TrainingStep step;
     private final Cluster cluster;
@@ -229,22 +231,24 @@ final class LayoutJudge {
                 return new Refused(
                         layout, "no shardings found: " + free.solution().explanation(), 0);
             }
-            Judged best = simulate(free, false);
+            // What is much too large for the solver's count of memory need not be lowered to see that it is.
+            boolean large = free.solution().peakUsage() > memoryBytes * CLEARLY;
+            Judged best = large ? null : simulate(free, false);
             long limit = memoryBytes;
-            for (int round = 0; round < MEMORY_ROUNDS && !best.fits() && limit > 0; round++) {
+            for (int round = 0; round < MEMORY_ROUNDS && (best == null || !best.fits()) && limit > 0; round++) {
                 StepShardings.Found found = shardings.find(limit, solveOptions());
                 if (found.solution().choices().isEmpty()) {
                     break;
                 }
                 Judged now = simulate(found, true);
-                if (now.fits() || now.peakBytes() < best.peakBytes()) {
+                if (best == null || now.fits() || now.peakBytes() < best.peakBytes()) {
                     best = now;
                 }
                 // What the solver does not see (copies around collectives, buffers in flight) must fit too.
                 long excess = now.peakBytes() - memoryBytes;
                 limit = Math.min(limit - excess, found.solution().peakUsage() - excess);
             }
-            return best;
+            return best == null ? simulate(free, false) : best;
         }
 
         private Judged simulate(StepShardings.Found found, boolean memoryBinds) {

@@ -32,9 +32,10 @@ final class MemoryFloor {
                 state[role.input()] = true;
             }
         }
+        List<ArrayShape> shapes = step.inputShapes();
         long bytes = 0;
         for (int input = 0; input < state.length; input++) {
-            bytes += state[input] ? step.inputShapes().get(input).sizeBytes() : 0;
+            bytes += state[input] ? shapes.get(input).sizeBytes() : 0;
         }
         return bytes;
     }

@@ -153,7 +153,8 @@ class PlanSearchTest {
         assertThatThrownBy(() -> search(flat, cluster, SearchOptions.OPEN))
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("The memory of cluster (small)")
-                .hasMessageContaining("of stage (")
+                .hasMessageContaining("of each stage's devices")
+                .hasMessageContaining("leaves for its backward pass")
                 .hasMessageContaining("are missing");
     }
 
