@@ -75,6 +75,17 @@ public final class Main implements Runnable {
 
     /** Runs one command and exits with its code: 0 ok, 1 bug, 2 user error, 3 failure of a worker. */
     public static void main(String[] args) {
-        System.exit(commandLine().execute(args));
+        System.exit(run(args));
+    }
+
+    /** Runs one command; what could not be written to the standard output is a mistake too, such as a full disk. */
+    static int run(String... args) {
+        int code = commandLine().execute(args);
+        if (System.out.checkError()) {
+            System.err.println("drover: The standard output must take what the command prints, but it failed.\n"
+                    + "Maybe the disk is full or the reader of the pipe has ended.");
+            return code == 0 ? USER_MISTAKE : code;
+        }
+        return code;
     }
 }

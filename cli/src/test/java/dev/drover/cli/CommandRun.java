@@ -15,7 +15,7 @@ record CommandRun(int exitCode, String out, String err) {
         try {
             System.setOut(new PrintStream(outBytes, true, StandardCharsets.UTF_8));
             System.setErr(new PrintStream(errBytes, true, StandardCharsets.UTF_8));
-            int code = Main.commandLine().execute(args);
+            int code = Main.run(args);
             return new CommandRun(
                     code, outBytes.toString(StandardCharsets.UTF_8), errBytes.toString(StandardCharsets.UTF_8));
         } finally {

@@ -29,6 +29,7 @@ final class Condenser {
     private static final int MOST_ENTRIES = 1 << 14;
 
     private final Core core;
+    private final Budget budget;
     private final Tables tables = new Tables();
     private final Dominance dominance;
     private final double[][] unary;
@@ -122,8 +123,9 @@ final class Condenser {
         }
     }
 
-    private Condenser(Core core, boolean dominating) {
+    private Condenser(Core core, boolean dominating, Budget budget) {
         this.core = core;
+        this.budget = budget;
         this.dominance = new Dominance(dominating);
         this.constant = core.constant;
         this.unary = new double[core.size][];
@@ -155,15 +157,15 @@ final class Condenser {
     }
 
     /** Returns the smaller core, or why there is no choice. */
-    static Reducer.Result condense(Core core, boolean dominating) {
-        return new Condenser(core, dominating).run();
+    static Reducer.Result condense(Core core, boolean dominating, Budget budget) {
+        return budget.late() ? new Reducer.Result(core, "") : new Condenser(core, dominating, budget).run();
     }
 
     private Reducer.Result run() {
         for (int v = 0; v < core.size; v++) {
             push(v);
         }
-        while (!work.isEmpty()) {
+        while (!work.isEmpty() && !budget.late()) {
             int v = work.poll();
             queued[v] = false;
             if (!gone[v] && !visit(v)) {

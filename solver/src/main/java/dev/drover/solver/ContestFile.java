@@ -12,6 +12,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -20,6 +21,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeoutException;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
 import java.util.zip.ZipException;
@@ -44,6 +46,7 @@ public final class ContestFile {
             .build();
 
     private final String source;
+    private final long endNanos;
     private final Map<StrategyProblem.Row, long[]> interned = new HashMap<>();
     private long[] scratch = new long[1024];
     private String name = "";
@@ -54,8 +57,14 @@ public final class ContestFile {
     private @Nullable List<long[]> edgeNodes;
     private @Nullable List<long[]> edgeCosts;
 
-    private ContestFile(String source) {
+    private ContestFile(String source, long endNanos) {
         this.source = source;
+        this.endNanos = endNanos;
+    }
+
+    /** Carries the end of the time through the streams. */
+    private static final class TooLate extends IOException {
+        private static final long serialVersionUID = 1;
     }
 
     /**
@@ -67,9 +76,32 @@ public final class ContestFile {
      * @throws IOException if the file cannot be read
      */
     public static StrategyProblem read(Path path) throws IOException {
+        return read(path, System.nanoTime() + Long.MAX_VALUE / 2);
+    }
+
+    /**
+     * Reads a problem in a limited time.
+     *
+     * @param path a JSON file, compressed if its name ends in {@code .gz}
+     * @param timeoutNanos wall-clock time that the reading may take
+     * @return the problem
+     * @throws SolverInputException if the content is no problem: one message with line and column
+     * @throws IOException if the file cannot be read
+     * @throws TimeoutException if the time ends before the file does, or the thread is interrupted
+     */
+    public static StrategyProblem readWithin(Path path, long timeoutNanos) throws IOException, TimeoutException {
+        try {
+            return read(path, System.nanoTime() + timeoutNanos);
+        } catch (TooLate | ClosedByInterruptException e) {
+            throw new TimeoutException("The file (" + path + ") could not be read in the time ("
+                    + Math.round(timeoutNanos / 1e7) / 100.0 + " s).");
+        }
+    }
+
+    private static StrategyProblem read(Path path, long endNanos) throws IOException {
         try (InputStream raw = new BufferedInputStream(Files.newInputStream(path), 1 << 16)) {
             InputStream in = path.toString().endsWith(".gz") ? new GZIPInputStream(raw, 1 << 16) : raw;
-            return read(in, path.toString());
+            return new ContestFile(path.toString(), endNanos).parse(in);
         } catch (NoSuchFileException e) {
             throw new SolverInputException(
                     "The problem file (" + path + ") must exist.\nMaybe the path is relative to another folder.");
@@ -92,7 +124,7 @@ public final class ContestFile {
      * @throws IOException if the stream cannot be read
      */
     public static StrategyProblem read(InputStream in, String source) throws IOException {
-        return new ContestFile(source).parse(in);
+        return new ContestFile(source, System.nanoTime() + Long.MAX_VALUE / 2).parse(in);
     }
 
     private StrategyProblem parse(InputStream in) throws IOException {
@@ -177,6 +209,11 @@ public final class ContestFile {
         expect(parser, parser.currentToken(), JsonToken.START_ARRAY, "\"" + parser.currentName() + "\"");
         for (JsonToken token = parser.nextToken(); token != JsonToken.END_ARRAY; token = parser.nextToken()) {
             expect(parser, token, JsonToken.START_ARRAY, "row " + rows.size());
+            if ((rows.size() & 63) == 0
+                    && (System.nanoTime() - endNanos >= 0
+                            || Thread.currentThread().isInterrupted())) {
+                throw new TooLate();
+            }
             int count = 0;
             for (JsonToken t = parser.nextToken(); t != JsonToken.END_ARRAY; t = parser.nextToken()) {
                 if (count == scratch.length) {

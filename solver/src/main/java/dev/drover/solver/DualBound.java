@@ -21,6 +21,7 @@ final class DualBound {
     private static final int LIVELY = 40;
 
     private final Core core;
+    private final Budget budget;
     private final double[][] theta;
     private final double[] scratch;
     private final double[][] messageA;
@@ -59,8 +60,9 @@ final class DualBound {
     private int sweeps;
     private final PriceSteps steps;
 
-    DualBound(Core core) {
+    DualBound(Core core, Budget budget) {
         this.core = core;
+        this.budget = budget;
         double cap = 1;
         for (double[] row : core.unary) {
             cap += largestFinite(row);
@@ -111,7 +113,7 @@ final class DualBound {
 
     /** Goes on in a core with fewer values: prices and messages stay, the bound is the old one at least. */
     DualBound(Core core, DualBound old, boolean[][] keep) {
-        this(core);
+        this(core, old.budget);
         old.restore();
         for (int e = 0; e < core.edgeCount; e++) {
             select(old.messageA[e], keep[core.edgeA[e]], messageA[e]);
@@ -243,13 +245,19 @@ final class DualBound {
         return sum + 64L * core.size;
     }
 
-    /** One sweep up and one down; returns the bound after it. */
+    /** One sweep up and one down; returns the bound after it. Throws {@link Budget.Late} if the time ends before. */
     double sweep() {
         sweeps++;
         for (int v = 0; v < core.size; v++) {
+            if ((v & 255) == 0) {
+                budget.check();
+            }
             visit(v, true);
         }
         for (int v = core.size - 1; v >= 0; v--) {
+            if ((v & 255) == 0) {
+                budget.check();
+            }
             visit(v, false);
         }
         return bound();

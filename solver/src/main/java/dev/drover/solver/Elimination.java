@@ -146,7 +146,13 @@ final class Elimination {
      */
     static Elimination plan(
             Core core, int[] candidates, int maxEntries, long maxTotalEntries, SplittableRandom random) {
-        return new Elimination(core, new Order(core, candidates, maxEntries, maxTotalEntries, random));
+        return plan(core, candidates, maxEntries, maxTotalEntries, random, Budget.endless());
+    }
+
+    /** The same; throws {@link Budget.Late} if the time ends before. */
+    static Elimination plan(
+            Core core, int[] candidates, int maxEntries, long maxTotalEntries, SplittableRandom random, Budget budget) {
+        return new Elimination(core, new Order(core, candidates, maxEntries, maxTotalEntries, random, budget));
     }
 
     /** Entries of all tables, the work of one minimization; that of making the order is about as much. */
@@ -337,7 +343,13 @@ final class Elimination {
         private final int[] mark;
         private int stamp;
 
-        Order(Core core, int[] candidates, int maxEntries, long maxTotalEntries, SplittableRandom random) {
+        Order(
+                Core core,
+                int[] candidates,
+                int maxEntries,
+                long maxTotalEntries,
+                SplittableRandom random,
+                Budget budget) {
             int n = candidates.length;
             this.local = new int[core.size];
             Arrays.fill(local, -1);
@@ -374,6 +386,7 @@ final class Elimination {
             double maxLog = Math.log(maxEntries) + 1e-9;
             long total = 0;
             while (!queue.isEmpty()) {
+                budget.check();
                 Entry top = queue.poll();
                 int i = top.index;
                 if (done[i] || top.key != key[i]) {

@@ -23,14 +23,16 @@ final class FirstChoice {
     private static final int DESCENTS = 6;
 
     private final Core core;
+    private final Budget budget;
     private final double[] weight;
     private final double[] urgency;
     private final int[] x;
     private final boolean[][] out;
     private final int[] left;
 
-    private FirstChoice(Core core) {
+    private FirstChoice(Core core, Budget budget) {
         this.core = core;
+        this.budget = budget;
         this.weight = new double[core.rows];
         this.urgency = new double[core.size];
         this.x = new int[core.size];
@@ -53,9 +55,9 @@ final class FirstChoice {
     }
 
     /** Returns values that fit and have no forbidden pair, null if none were found. */
-    static int @Nullable [] find(Core core) {
-        FirstChoice search = new FirstChoice(core);
-        for (int dive = 0; dive < DIVES; dive++) {
+    static int @Nullable [] find(Core core, Budget budget) {
+        FirstChoice search = new FirstChoice(core, budget);
+        for (int dive = 0; dive < DIVES && !budget.late(); dive++) {
             if (search.dive() && search.fits()) {
                 search.descend();
                 return search.x;
@@ -83,6 +85,9 @@ final class FirstChoice {
                 .mapToInt(Integer::intValue)
                 .toArray();
         for (int v : order) {
+            if (budget.late()) {
+                return false;
+            }
             int best = -1;
             double bestCost = 0;
             for (int k = 0; k < core.domain[v]; k++) {
@@ -183,7 +188,7 @@ final class FirstChoice {
         boolean moved = true;
         for (int pass = 0; pass < DESCENTS && moved; pass++) {
             moved = false;
-            for (int i = 0; i < core.size; i++) {
+            for (int i = 0; i < core.size && !budget.late(); i++) {
                 int v = pass % 2 == 0 ? i : core.size - 1 - i;
                 double now = costTo(v, x[v]);
                 int best = x[v];

@@ -223,7 +223,7 @@ final class Neighbourhoods {
     }
 
     private Elimination plan(int[] free) {
-        Elimination plan = Elimination.plan(core, free, 1 << random.nextInt(11, 17), 1 << 21, random);
+        Elimination plan = Elimination.plan(core, free, 1 << random.nextInt(11, 17), 1 << 21, random, budget);
         budget.spend(plan.entries() + 1000L * free.length);
         return plan;
     }

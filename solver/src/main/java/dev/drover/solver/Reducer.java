@@ -37,12 +37,14 @@ final class Reducer {
     private final boolean[] forbids;
 
     private boolean anyForbids;
+    private final Budget budget;
     private String contradiction = "";
 
     private int[] variableByNode = new int[0];
     private int[][] strategyByNodeAndValue = new int[0][];
 
-    private Reducer(StrategyProblem problem, Set<Technique> without) {
+    private Reducer(StrategyProblem problem, Set<Technique> without, Budget budget) {
+        this.budget = budget;
         this.problem = problem;
         this.merging = !without.contains(Technique.MERGE);
         this.condensing = !without.contains(Technique.CONDENSE);
@@ -74,12 +76,17 @@ final class Reducer {
     record Result(@Nullable Core core, String contradiction) {}
 
     static Result reduce(StrategyProblem problem, Set<Technique> without) {
-        Result reduced = new Reducer(problem, without).run();
+        return reduce(problem, without, Budget.endless());
+    }
+
+    /** Reduces; throws {@link Budget.Late} if the time ends before there is a core. */
+    static Result reduce(StrategyProblem problem, Set<Technique> without, Budget budget) {
+        Result reduced = new Reducer(problem, without, budget).run();
         Core core = reduced.core();
         if (core == null || without.contains(Technique.CONDENSE)) {
             return reduced;
         }
-        return Condenser.condense(core, !without.contains(Technique.DOMINANCE));
+        return Condenser.condense(core, !without.contains(Technique.DOMINANCE), budget);
     }
 
     private Result run() {
@@ -126,7 +133,7 @@ final class Reducer {
             if (!contradiction.isEmpty()) {
                 return new Result(null, contradiction);
             }
-            if (removed.isEmpty() || round == 8) {
+            if (removed.isEmpty() || round == 8 || budget.late()) {
                 return draft.finish();
             }
             Arrays.fill(all, false);
@@ -188,6 +195,7 @@ final class Reducer {
             }
         }
         while (!work.isEmpty()) {
+            budget.check();
             int i = work.poll();
             queued[i] = false;
             for (int e : edgesByNode[i]) {
@@ -267,6 +275,7 @@ final class Reducer {
             if (variableByNode[root] >= 0) {
                 continue;
             }
+            budget.check();
             int[] values = new int[size(root)];
             int filled = 0;
             for (int k = 0; k < allowed[root].length; k++) {
@@ -419,6 +428,7 @@ final class Reducer {
             Map<Object, Matrix> shared = new HashMap<>();
             IdentityHashMap<long[], Integer> numberByEdgeMatrix = new IdentityHashMap<>();
             for (int a = 0; a < count; a++) {
+                budget.check();
                 Arrays.sort(keys, at[a], at[a + 1]);
                 for (int i = at[a], end; i < at[a + 1]; i = end) {
                     int b = (int) (keys[i] >> 32);
@@ -543,7 +553,7 @@ final class Reducer {
             }
             Dominance dominance = new Dominance(dominating);
             List<int[]> gone = new ArrayList<>();
-            for (int v = 0; v < count; v++) {
+            for (int v = 0; v < count && !budget.late(); v++) {
                 boolean[] out = dominance.gone(
                         unary[v], usage.segUsage[v], sidesByVariable.get(v).toArray(new Dominance.Side[0]));
                 int before = gone.size();

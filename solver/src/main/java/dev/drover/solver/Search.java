@@ -96,6 +96,7 @@ final class Search {
                 } catch (InterruptedException e) {
                     interrupted = true;
                     finished = true;
+                    budget.cancel();
                 }
             }
         }
@@ -107,6 +108,8 @@ final class Search {
     private void guarded(Runnable body) {
         try {
             body.run();
+        } catch (Budget.Late e) {
+            finished = true;
         } catch (RuntimeException | Error e) {
             failure.compareAndSet(null, e);
             finished = true;
@@ -136,7 +139,7 @@ final class Search {
             incumbent.prove("reduction");
             return;
         }
-        int[] first = FirstChoice.find(core);
+        int[] first = FirstChoice.find(core, budget);
         if (first != null) {
             incumbent.offer(first, "first");
         }
@@ -147,7 +150,7 @@ final class Search {
 
     /** Thread 0: the bound, then as the others; ends the round when many values can go. */
     private void lead(long seed) {
-        DualBound bounding = dual == null ? new DualBound(core) : dual;
+        DualBound bounding = dual == null ? new DualBound(core, budget) : dual;
         dual = bounding;
         boolean cuts = !options.without().contains(Technique.CUTS);
         double gapAtCut = incumbent.cost() - incumbent.bound();
@@ -257,7 +260,7 @@ final class Search {
         if (dual != null || core.rows == 0) {
             return;
         }
-        DualBound bounding = new DualBound(core);
+        DualBound bounding = new DualBound(core, budget);
         for (int sweep = 0; sweep < 200 && !closed() && !bounding.settled(); sweep++) {
             double bound = bounding.sweep();
             budget.spend(bounding.entriesPerSweep());
@@ -273,7 +276,7 @@ final class Search {
     private void exactAttempt() {
         int[] all = new int[core.size];
         Arrays.setAll(all, v -> v);
-        Elimination plan = Elimination.plan(core, all, 1 << 20, 1 << 23, new SplittableRandom(options.seed()));
+        Elimination plan = Elimination.plan(core, all, 1 << 20, 1 << 23, new SplittableRandom(options.seed()), budget);
         budget.spend(plan.entries());
         if (!plan.frees(core.size)) {
             return;

@@ -37,7 +37,8 @@ public final class StrategySolver {
     private StrategySolver() {}
 
     /**
-     * Finds the best choice that it can until the timeout or a proof ends it.
+     * Finds the best choice that it can until the timeout or a proof ends it, or an interrupt of the calling thread, which gets what was
+     * found so far (and stays interrupted).
      *
      * @param problem what to solve
      * @param options time, threads, seed
@@ -53,7 +54,19 @@ public final class StrategySolver {
             StrategyProblem problem, SolveOptions options, ProgressListener listener, LongSupplier nanoClock) {
         long start = nanoClock.getAsLong();
         requireSums(problem);
-        Reducer.Result reduced = Reducer.reduce(problem, options.without());
+        // The answer itself takes time: decoding, scoring, writing.
+        long answering = Math.max(
+                Math.min(options.timeoutNanos() / 20, 300_000_000L),
+                Math.min(options.timeoutNanos() / 10, 2000L * (problem.nodeCount() + problem.edgeCount())));
+        long end = start + options.timeoutNanos() - answering;
+        Reducer.Result reduced;
+        try {
+            long reducedBy = start + (end - start) / 10 * 7;
+            reduced = Reducer.reduce(
+                    problem, options.without(), new Budget(reducedBy, nanoClock, SolveOptions.UNLIMITED_WORK));
+        } catch (Budget.Late e) {
+            return quick(problem, start, nanoClock, listener);
+        }
         Core core = reduced.core();
         if (core == null) {
             return new Solution(
@@ -68,11 +81,55 @@ public final class StrategySolver {
                     reduced.contradiction());
         }
         Incumbent incumbent = new Incumbent(core, start, nanoClock, listener);
-        // The answer itself takes time: decoding, scoring, writing.
-        long end = start + options.timeoutNanos() - Math.min(options.timeoutNanos() / 20, 300_000_000L);
         Search search = new Search(core, incumbent, options, new Budget(end, nanoClock, options.workLimit()));
         search.run();
+        if (incumbent.best() == null && !search.provenInfeasible()) {
+            Solution quick = quick(problem, start, nanoClock, listener);
+            if (quick.hasChoices()) {
+                return quick;
+            }
+        }
         return answer(problem, incumbent, search, start, nanoClock);
+    }
+
+    /** A choice without any search; unknown if none is found. */
+    private static Solution quick(
+            StrategyProblem problem, long start, LongSupplier nanoClock, ProgressListener listener) {
+        List<Integer> choices = QuickChoice.find(problem);
+        double seconds = (nanoClock.getAsLong() - start) / 1e9;
+        if (choices.isEmpty()) {
+            return new Solution(
+                    Status.UNKNOWN,
+                    List.of(),
+                    Long.MAX_VALUE,
+                    0,
+                    0,
+                    problem.usageLimit(),
+                    seconds,
+                    List.of(),
+                    "The time ended before the reductions did, and no choice that fits was found without them.");
+        }
+        Evaluator.Evaluation score = Evaluator.evaluate(problem, choices);
+        Improvement step = new Improvement(seconds, cost(problem, score), 0, "quick");
+        listener.improved(step);
+        return new Solution(
+                Status.FEASIBLE,
+                choices,
+                step.objective(),
+                0,
+                score.peakUsage().min(BigInteger.valueOf(Long.MAX_VALUE)).longValue(),
+                problem.usageLimit(),
+                seconds,
+                List.of(step),
+                "");
+    }
+
+    private static long cost(StrategyProblem problem, Evaluator.Evaluation score) {
+        if (score.cost().bitLength() > 62) {
+            throw new SolverInputException("The cost (" + score.cost() + ") of the best choice found for problem ("
+                    + problem.name() + ") must stay below 2^62.\nMaybe count costs in a larger unit.");
+        }
+        return score.cost().longValueExact();
     }
 
     /** The sums of the usages and of the least costs must be numbers of 62 bits, or no answer could be told. */
@@ -133,11 +190,7 @@ public final class StrategySolver {
             throw new IllegalStateException("The solver's choice for problem (" + problem.name()
                     + ") must be feasible, but " + String.join("; ", score.problems()));
         }
-        if (score.cost().bitLength() > 62) {
-            throw new SolverInputException("The cost (" + score.cost() + ") of the best choice found for problem ("
-                    + problem.name() + ") must stay below 2^62.\nMaybe count costs in a larger unit.");
-        }
-        long objective = score.cost().longValueExact();
+        long objective = cost(problem, score);
         long bound = (long) Math.min(incumbent.bound(), (double) objective);
         boolean proven = incumbent.bound() >= incumbent.cost();
         if (objective > EXACT) {

@@ -90,7 +90,7 @@ class CoreTest {
                 continue;
             }
             double optimum = Evaluator.evaluate(problem, best).cost().doubleValue();
-            DualBound dual = new DualBound(core);
+            DualBound dual = new DualBound(core, Budget.endless());
             double last = Double.NEGATIVE_INFINITY;
             for (int sweep = 0; sweep < 60; sweep++) {
                 double bound = dual.sweep();
@@ -121,7 +121,7 @@ class CoreTest {
                 continue;
             }
             double optimum = Evaluator.evaluate(problem, best).cost().doubleValue();
-            DualBound dual = new DualBound(core);
+            DualBound dual = new DualBound(core, Budget.endless());
             double highest = Double.NEGATIVE_INFINITY;
             for (int sweep = 0; sweep < 400; sweep++) {
                 double bound = dual.sweep();
@@ -145,7 +145,7 @@ class CoreTest {
         }
         StrategyProblem problem = builder.usageLimit(6).build();
         Core core = core(problem, Set.of(Technique.DOMINANCE, Technique.CONDENSE));
-        DualBound dual = new DualBound(core);
+        DualBound dual = new DualBound(core, Budget.endless());
         for (int sweep = 0; sweep < 300; sweep++) {
             dual.step(dual.sweep(), 20);
         }

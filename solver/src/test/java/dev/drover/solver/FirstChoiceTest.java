@@ -19,7 +19,7 @@ class FirstChoiceTest {
                 continue;
             }
             boolean isPossible = RandomProblems.best(problem) != null;
-            int[] x = FirstChoice.find(core);
+            int[] x = FirstChoice.find(core, Budget.endless());
             if (x != null) {
                 assertThat(isPossible).as("seed %d", seed).isTrue();
                 Evaluator.Evaluation score = Evaluator.evaluate(problem, core.expand(x));
@@ -37,7 +37,7 @@ class FirstChoiceTest {
         Core core = Reducer.reduce(problem, Set.of()).core();
         assertThat(core).isNotNull();
         if (core != null) {
-            int[] x = FirstChoice.find(core);
+            int[] x = FirstChoice.find(core, Budget.endless());
             assertThat(x).isNotNull();
         }
     }
