@@ -83,4 +83,21 @@ public final class Donations {
         }
         return inputByOutput;
     }
+
+    /**
+     * By output of the program the state in whose place it can be written from the start, for states that are no input of the program and
+     * are not read after it. The program must run once per step.
+     */
+    Map<Integer, ValueRef> places(int program) {
+        Map<Integer, ValueRef> stateByOutput = new HashMap<>();
+        int runAt = lastRunByProgram.getOrDefault(program, -1);
+        List<ValueRef> outputs = programs.get(program).outputs();
+        for (int output = 0; runsByProgram.getOrDefault(program, 0) == 1 && output < outputs.size(); output++) {
+            ValueRef state = stateByNew.get(outputs.get(output));
+            if (state != null && lastReadByValue.getOrDefault(state, -1) < runAt && !sent.contains(state)) {
+                stateByOutput.put(output, state);
+            }
+        }
+        return stateByOutput;
+    }
 }

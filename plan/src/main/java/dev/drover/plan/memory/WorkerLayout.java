@@ -344,12 +344,16 @@ public final class WorkerLayout {
                 draft(input, run.microBatch()).include(at);
             }
             Map<Integer, Integer> donors = donationsByProgram.getOrDefault(run.program(), Map.of());
+            Map<Integer, ValueRef> places = donations.places(run.program());
             List<Instruction> results = program.computation().root().operands();
             for (int i = 0; i < program.outputs().size(); i++) {
                 Key key = Key.of(program.outputs().get(i), run.microBatch());
                 @Nullable Integer donor = donors.get(i);
                 if (donor != null) {
                     Key state = Key.of(program.inputs().get(donor), -1);
+                    regionByKey.put(key, regionByKey.getOrDefault(state, -1));
+                } else if (places.containsKey(i)) {
+                    Key state = Key.of(places.getOrDefault(i, key.value()), -1);
                     regionByKey.put(key, regionByKey.getOrDefault(state, -1));
                 } else if (regionByKey.containsKey(key)) {
                     draft(program.outputs().get(i), run.microBatch()).include(at);

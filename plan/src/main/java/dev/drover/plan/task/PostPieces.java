@@ -1,11 +1,14 @@
 package dev.drover.plan.task;
 
 import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.ops.AllGather;
 import dev.drover.plan.stage.Phase;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /**
@@ -17,20 +20,34 @@ import java.util.TreeMap;
  * w0, m0, g0 -> new w0, new m0         piece 1
  * w1, m1, g1 -> new w1, new m1         piece 2
  * </pre>
+ *
+ * Where devices update a part each and gather the whole, the gathers of several pieces follow in a piece of their own, so that the
+ * devices wait for each other once for all of them:
+ *
+ * <pre>
+ * part of w0, m0, g0 -> new part of w0, new m0        piece 1
+ * part of w1, m1, g1 -> new part of w1, new m1        piece 2
+ * all-gather(new part of w0, new part of w1)          piece 3
+ * </pre>
  */
 final class PostPieces {
     private static final long SMALL_BYTES = 1 << 12;
     /** Pieces of one level are put together until each has this share of its bytes. */
     private static final int MOST_PIECES = 24;
+    /** Gathers wait for each other until their results have so many bytes. */
+    private static final long GATHERED_BYTES = 25L << 20;
 
     private final StepParts parts;
     private final int[] rank;
     private final int[] group;
+    /** Gathers at the end of a level, and the views of them. */
+    private final boolean[] last;
 
     PostPieces(StepParts parts) {
         this.parts = parts;
         this.rank = new int[parts.computation().size()];
         this.group = new int[parts.computation().size()];
+        this.last = new boolean[parts.computation().size()];
     }
 
     void refine() {
@@ -48,14 +65,37 @@ final class PostPieces {
         return instruction.shape().sizeBytes() > SMALL_BYTES;
     }
 
+    /** Backwards: a view is one of them only if its operand turns out to be, so both are marked first and unmarked forwards. */
+    private void findLast(StepParts.Key key, List<Instruction> members) {
+        Set<Integer> used = new HashSet<>();
+        for (int i = members.size() - 1; i >= 0; i--) {
+            Instruction instruction = members.get(i);
+            int id = instruction.id();
+            boolean gather = instruction.op() instanceof AllGather && isLarge(instruction);
+            last[id] = !used.contains(id) && (gather || instruction.op().isView());
+            boolean viewOfLast = last[id] && !gather;
+            for (Instruction source : viewOfLast ? List.<Instruction>of() : parts.sources(instruction)) {
+                used.add(source.id());
+            }
+        }
+        for (Instruction instruction : members) {
+            boolean gather = instruction.op() instanceof AllGather;
+            if (last[instruction.id()] && !gather) {
+                last[instruction.id()] = parts.sources(instruction).stream()
+                        .allMatch(source -> isMember(source, key) && last[source.id()]);
+            }
+        }
+    }
+
     private void refine(StepParts.Key key, List<Instruction> members) {
+        findLast(key, members);
         for (Instruction instruction : members) {
             int id = instruction.id();
             group[id] = id;
             rank[id] = isLarge(instruction) ? 1 : 0;
             for (Instruction source : parts.sources(instruction)) {
                 if (isMember(source, key)) {
-                    boolean same = isLarge(source) == isLarge(instruction);
+                    boolean same = isLarge(source) == isLarge(instruction) && last[source.id()] == last[id];
                     rank[id] = Math.max(rank[id], rank[source.id()] + (same ? 0 : 1));
                 }
             }
@@ -76,16 +116,26 @@ final class PostPieces {
 
     private void number(List<Instruction> members) {
         Map<Integer, Map<Integer, List<Instruction>>> byRankAndGroup = new TreeMap<>();
+        Map<Integer, List<Instruction>> gathersBySource = new TreeMap<>();
         long total = 0;
         for (Instruction instruction : members) {
-            byRankAndGroup
-                    .computeIfAbsent(rank[instruction.id()], r -> new TreeMap<>())
-                    .computeIfAbsent(find(instruction.id()), g -> new ArrayList<>())
-                    .add(instruction);
+            int found = find(instruction.id());
+            if (last[instruction.id()]) {
+                List<Instruction> sources =
+                        parts.sources(parts.computation().instructions().get(found));
+                int source = sources.isEmpty() ? -1 : sources.get(0).id();
+                gathersBySource.computeIfAbsent(source, s -> new ArrayList<>()).add(instruction);
+            } else {
+                byRankAndGroup
+                        .computeIfAbsent(rank[instruction.id()], r -> new TreeMap<>())
+                        .computeIfAbsent(found, g -> new ArrayList<>())
+                        .add(instruction);
+            }
             total += instruction.shape().sizeBytes();
         }
         // Numbers are given at the end: while they are, keys of members would no longer be equal.
         Map<Integer, Integer> pieceById = new TreeMap<>();
+        List<Instruction> gathers = new ArrayList<>();
         int piece = 0;
         for (Map<Integer, List<Instruction>> groups : byRankAndGroup.values()) {
             long bytes = 0;
@@ -93,18 +143,35 @@ final class PostPieces {
                     .sorted(Comparator.comparing(g -> g.get(0).id()))
                     .toList();
             for (List<Instruction> one : ordered) {
-                if (bytes > total / MOST_PIECES) {
+                boolean gather = bytes(gathers) >= GATHERED_BYTES;
+                if (bytes > total / MOST_PIECES || gather) {
                     piece++;
                     bytes = 0;
+                }
+                if (gather) {
+                    put(gathers, piece++, pieceById);
                 }
                 for (Instruction instruction : one) {
                     pieceById.put(instruction.id(), piece);
                     bytes += instruction.shape().sizeBytes();
+                    List<Instruction> ready = gathersBySource.remove(instruction.id());
+                    gathers.addAll(ready == null ? List.of() : ready);
                 }
             }
             piece++;
         }
+        gathersBySource.values().forEach(gathers::addAll);
+        put(gathers, piece, pieceById);
         pieceById.forEach(parts::setPiece);
+    }
+
+    private static long bytes(List<Instruction> instructions) {
+        return instructions.stream().mapToLong(i -> i.shape().sizeBytes()).sum();
+    }
+
+    private static void put(List<Instruction> instructions, int piece, Map<Integer, Integer> pieceById) {
+        instructions.forEach(instruction -> pieceById.put(instruction.id(), piece));
+        instructions.clear();
     }
 
     private int find(int id) {

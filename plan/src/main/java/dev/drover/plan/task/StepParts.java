@@ -282,7 +282,8 @@ final class StepParts {
             }
         }
         Instruction root = builder.add(new Tuple(results.size()), results);
-        return new Program(key.text(), key.stage(), key.phase(), builder.build(root), inputs, outputs);
+        Computation arranged = CollectiveBuckets.arrange(builder.build(root));
+        return new Program(key.text(), key.stage(), key.phase(), arranged, inputs, outputs);
     }
 
     /** Whether a value is used outside of the part that makes it. */

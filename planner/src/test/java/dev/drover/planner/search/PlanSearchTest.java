@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.drover.ir.UserError;
 import dev.drover.ir.graph.TrainingStep;
+import dev.drover.ir.ops.AllGather;
 import dev.drover.ir.pass.Flatten;
 import dev.drover.models.Zoo;
 import dev.drover.plan.cluster.Calibration;
@@ -12,11 +13,18 @@ import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.cluster.DeviceType;
 import dev.drover.plan.cluster.Presets;
 import dev.drover.plan.memory.DeviceMemory;
+import dev.drover.plan.memory.WorkerLayout;
+import dev.drover.plan.stage.Phase;
 import dev.drover.plan.stage.TimeCut;
+import dev.drover.plan.task.ExecutionPlan;
+import dev.drover.plan.task.Program;
+import dev.drover.plan.task.Task;
+import dev.drover.plan.task.WorkerPlan;
 import dev.drover.plan.text.Plan;
 import dev.drover.plan.text.PlanText;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -57,6 +65,42 @@ class PlanSearchTest {
         assertThat(plan.candidates())
                 .filteredOn(c -> c.stepTimeNanos() > 0)
                 .allMatch(c -> c.stepTimeNanos() >= plan.candidates().get(0).stepTimeNanos());
+    }
+
+    /** Devices that update a part of the parameters each gather them together, and what is gathered lies in the place of the old ones. */
+    @Test
+    void updatedPartsAreGatheredTogetherInTheirPlace() {
+        Calibration figures =
+                () -> new Calibration.Figures(2, Map.of("f32", 120e9), 8L << 30, 10e9, 2_000, 2e9, 100_000);
+        ExecutionPlan plan = PlanSearch.search(
+                        flat("gpt:layers=2,hidden=512,heads=8,seq=256,batch=4"),
+                        "test",
+                        Presets.parse("local:2", figures),
+                        DeviceMemory.ESTIMATE,
+                        SearchOptions.OPEN.withStages(1).withMesh(List.of(2)).withMicroBatches(1),
+                        SearchListener.SILENT)
+                .execution();
+        List<Program> gathering = plan.programs().stream()
+                .filter(p -> p.phase() == Phase.POST)
+                .filter(p -> p.computation().instructions().stream().anyMatch(i -> i.op() instanceof AllGather))
+                .toList();
+        assertThat(gathering).hasSize(1);
+        Program last = gathering.get(0);
+        assertThat(plan.programs().indexOf(last)).isEqualTo(plan.programs().size() - 1);
+        assertThat(last.outputs()).hasSizeGreaterThan(4);
+        assertThat(last.computation().instructions().stream().filter(i -> i.op() instanceof AllGather))
+                .hasSizeLessThan(last.outputs().size() / 2);
+        for (WorkerPlan worker : plan.workers()) {
+            WorkerLayout layout = WorkerLayout.of(plan, worker, DeviceMemory.ESTIMATE);
+            int updates = 0;
+            for (Task task : worker.tasks()) {
+                if (task instanceof Task.Update update && last.outputs().contains(update.from())) {
+                    assertThat(layout.region(update.from(), -1)).isEqualTo(layout.region(update.state(), -1));
+                    updates++;
+                }
+            }
+            assertThat(updates).isEqualTo(last.outputs().size());
+        }
     }
 
     /** What the bounds leave out must not have been better: each layout is judged by itself, without a plan to beat. */

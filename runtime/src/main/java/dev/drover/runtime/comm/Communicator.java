@@ -7,7 +7,8 @@ import java.util.List;
  * Collectives and transfers among an ordered group of workers. Buffers are flat and dense; who cuts a dim other than the first
  * rearranges elements before and after.
  *
- * <p>All members call the same collectives in the same order, each from one thread at a time; transfers may run at the same time
+ * <p>Collectives are started and awaited, so that their user computes meanwhile; several may be under way. All members start the same
+ * collectives in the same order and await them in the same order, each from one thread at a time; transfers may run at the same time
  * in other threads. Sums are made in an order that depends on nothing but group size and buffer length: equal input gives equal
  * bits, and all members get the same bits.
  *
@@ -26,31 +27,31 @@ public interface Communicator {
     }
 
     /**
-     * Combines the buffers of all members element by element; in place.
+     * Starts to combine the buffers of all members element by element; in place.
      *
      * @param scratch of the same element type, as large as the backend says; its elements are lost
      */
-    void allReduce(Buffer buffer, Reduction reduction, Buffer scratch);
+    Transfer allReduce(Buffer buffer, Reduction reduction, Buffer scratch);
 
     /**
-     * Concatenates the inputs of all members in order.
+     * Starts to concatenate the inputs of all members in order.
      *
      * @param input {@code counts[self]} elements
      * @param output the sum of {@code counts}
      */
-    void allGather(Buffer input, Buffer output, long[] counts);
+    Transfer allGather(Buffer input, Buffer output, long[] counts);
 
     /**
-     * Combines the inputs and leaves piece {@code i} of the result with member {@code i}.
+     * Starts to combine the inputs; piece {@code i} of the result is left with member {@code i}.
      *
      * @param input the sum of {@code counts} elements
      * @param output {@code counts[self]} elements
      * @param scratch of the same element type, as large as the backend says; its elements are lost
      */
-    void reduceScatter(Buffer input, Buffer output, long[] counts, Reduction reduction, Buffer scratch);
+    Transfer reduceScatter(Buffer input, Buffer output, long[] counts, Reduction reduction, Buffer scratch);
 
-    /** Sends piece {@code i} of the input to member {@code i}; the output holds the pieces received, in the order of members. */
-    void allToAll(Buffer input, Buffer output, long[] inputCounts, long[] outputCounts);
+    /** Starts to send piece {@code i} of the input to member {@code i}; the output gets the pieces received, in the order of members. */
+    Transfer allToAll(Buffer input, Buffer output, long[] inputCounts, long[] outputCounts);
 
     /** Copies the buffer of member {@code root} to all. */
     void broadcast(Buffer buffer, int root);

@@ -9,6 +9,7 @@ import dev.drover.runtime.comm.Transfer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.AllreduceOptions;
 import org.bytedeco.pytorch.ProcessGroupGloo;
@@ -61,26 +62,63 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
 
     // --- collectives ------------------------------------------------------------------------------
 
+    /** Messages under way, what they need until they have ended, and what is to be done then. */
+    private static final class Flight implements Transfer {
+        private final List<Work> works = new ArrayList<>();
+        private final List<Pointer> owned = new ArrayList<>();
+        private Runnable afterwards = () -> {};
+
+        <T extends Pointer> T own(T pointer) {
+            owned.add(pointer);
+            return pointer;
+        }
+
+        @Override
+        public void await() {
+            try {
+                works.forEach(GlooCommunicator::waitFor);
+                try (PointerScope scope = new PointerScope()) {
+                    afterwards.run();
+                }
+            } finally {
+                works.forEach(Work::close);
+                owned.forEach(Pointer::close);
+            }
+        }
+    }
+
     @Override
-    public void allReduce(Buffer buffer, Reduction reduction, Buffer scratch) {
+    public Transfer allReduce(Buffer buffer, Reduction reduction, Buffer scratch) {
         if (size() == 1) {
-            return;
+            return Transfer.DONE;
         }
         checkScratch(scratch, CollectiveScratch.allReduce(buffer.elements(), buffer.dtype(), reduction, size()));
         Tensor tensor = flat(buffer);
         Tensor free = flat(scratch);
-        try (PointerScope scope = new PointerScope()) {
-            switch (CollectiveScratch.way(buffer.elements(), buffer.dtype(), reduction, size())) {
-                case WHOLE -> reduceWhole(tensor, free, buffer.dtype(), reduction);
-                case RING -> waitFor(group().allreduce(new TensorVector(tensor), sumOptions()));
-                case PIECES -> {
-                    long[] counts = Communicator.evenCounts(buffer.elements(), size());
-                    Tensor own = piece(tensor, counts, self);
-                    reducePieces(tensor, own, free, counts, buffer.dtype(), reduction);
-                    gather(own, tensor, counts);
+        Flight flight = new Flight();
+        switch (CollectiveScratch.way(buffer.elements(), buffer.dtype(), reduction, size())) {
+            case WHOLE -> reduceWhole(flight, tensor, free, buffer.dtype(), reduction);
+            case RING -> {
+                try (AllreduceOptions options = sumOptions()) {
+                    TensorVector tensors = flight.own(new TensorVector(tensor));
+                    flight.works.add(start(() -> group().allreduce(tensors, options)));
                 }
             }
+            case PIECES -> {
+                long[] counts = Communicator.evenCounts(buffer.elements(), size());
+                Tensor own = flight.own(piece(tensor, counts, self));
+                reducePieces(flight, tensor, own, free, counts, buffer.dtype(), reduction);
+                Runnable fold = flight.afterwards;
+                int tag = nextTag();
+                flight.afterwards = () -> {
+                    fold.run();
+                    Flight second = new Flight();
+                    gather(second, own, tensor, counts, tag);
+                    second.await();
+                };
+            }
         }
+        return flight;
     }
 
     private static AllreduceOptions sumOptions() {
@@ -89,79 +127,75 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
         return options;
     }
 
-    private void reduceWhole(Tensor tensor, Tensor scratch, DType dtype, Reduction reduction) {
+    private void reduceWhole(Flight flight, Tensor tensor, Tensor scratch, DType dtype, Reduction reduction) {
         long elements = tensor.numel();
         long[] counts = new long[size()];
         Arrays.fill(counts, elements);
-        Tensor all = scratch.narrow(0, 0, elements * size());
-        gather(tensor, all, counts);
+        Tensor all = flight.own(scratch.narrow(0, 0, elements * size()));
+        gather(flight, tensor, all, counts, nextTag());
         List<Tensor> parts = new ArrayList<>();
         for (int member = 0; member < size(); member++) {
-            parts.add(piece(all, counts, member));
+            parts.add(flight.own(piece(all, counts, member)));
         }
-        fold(parts, tensor, dtype, reduction);
+        flight.afterwards = () -> fold(parts, tensor, dtype, reduction);
     }
 
     @Override
-    public void allGather(Buffer input, Buffer output, long[] counts) {
+    public Transfer allGather(Buffer input, Buffer output, long[] counts) {
         check("input", input, counts[self]);
         check("output", output, sum(counts));
-        Tensor from = flat(input);
-        Tensor to = flat(output);
-        try (PointerScope scope = new PointerScope()) {
-            gather(from, to, counts);
-        }
+        Flight flight = new Flight();
+        gather(flight, flat(input), flat(output), counts, nextTag());
+        return flight;
     }
 
     /** The input may be its own place in the output. */
-    private void gather(Tensor input, Tensor output, long[] counts) {
-        int tag = nextTag();
-        List<Work> works = new ArrayList<>();
+    private void gather(Flight flight, Tensor input, Tensor output, long[] counts, int tag) {
         for (int distance = 1; distance < size(); distance++) {
             int from = (self - distance + size()) % size();
-            startReceive(works, piece(output, counts, from), from, tag);
+            startReceive(flight, flight.own(piece(output, counts, from)), from, tag);
         }
         for (int distance = 1; distance < size(); distance++) {
-            startSend(works, input, (self + distance) % size(), tag);
+            startSend(flight, input, (self + distance) % size(), tag);
         }
-        copyUnlessSame(input, piece(output, counts, self));
-        works.forEach(GlooCommunicator::waitFor);
+        copyUnlessSame(input, flight.own(piece(output, counts, self)));
     }
 
     @Override
-    public void reduceScatter(Buffer input, Buffer output, long[] counts, Reduction reduction, Buffer scratch) {
+    public Transfer reduceScatter(Buffer input, Buffer output, long[] counts, Reduction reduction, Buffer scratch) {
         check("input", input, sum(counts));
         check("output", output, counts[self]);
         checkScratch(scratch, CollectiveScratch.reduceScatter(counts[self], size()));
-        Tensor from = flat(input);
-        Tensor to = flat(output);
-        Tensor free = flat(scratch);
-        try (PointerScope scope = new PointerScope()) {
-            reducePieces(from, to, free, counts, input.dtype(), reduction);
-        }
+        Flight flight = new Flight();
+        reducePieces(flight, flat(input), flat(output), flat(scratch), counts, input.dtype(), reduction);
+        return flight;
     }
 
     /** The output may be its own place in the input. */
     private void reducePieces(
-            Tensor input, Tensor output, Tensor scratch, long[] counts, DType dtype, Reduction reduction) {
+            Flight flight,
+            Tensor input,
+            Tensor output,
+            Tensor scratch,
+            long[] counts,
+            DType dtype,
+            Reduction reduction) {
         int tag = nextTag();
         long own = counts[self];
-        List<Work> works = new ArrayList<>();
         List<Tensor> parts = new ArrayList<>();
         for (int member = 0; member < size(); member++) {
             long place = (member < self ? member : member - 1) * own;
-            parts.add(member == self ? piece(input, counts, self) : scratch.narrow(0, place, own));
+            parts.add(flight.own(member == self ? piece(input, counts, self) : scratch.narrow(0, place, own)));
         }
         for (int distance = 1; distance < size(); distance++) {
             int from = (self - distance + size()) % size();
-            startReceive(works, parts.get(from), from, tag);
+            startReceive(flight, parts.get(from), from, tag);
         }
         for (int distance = 1; distance < size(); distance++) {
             int to = (self + distance) % size();
-            startSend(works, piece(input, counts, to), to, tag);
+            startSend(flight, flight.own(piece(input, counts, to)), to, tag);
         }
-        works.forEach(GlooCommunicator::waitFor);
-        fold(parts, output, dtype, reduction);
+        flight.afterwards = () -> fold(parts, output, dtype, reduction);
     }
 
     /** Combines in the order of the members. The result may be one of the parts: it is written last where that is not the first. */
@@ -181,25 +215,23 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
     }
 
     @Override
-    public void allToAll(Buffer input, Buffer output, long[] inputCounts, long[] outputCounts) {
+    public Transfer allToAll(Buffer input, Buffer output, long[] inputCounts, long[] outputCounts) {
         check("input", input, sum(inputCounts));
         check("output", output, sum(outputCounts));
         Tensor from = flat(input);
         Tensor to = flat(output);
-        try (PointerScope scope = new PointerScope()) {
-            int tag = nextTag();
-            List<Work> works = new ArrayList<>();
-            for (int distance = 1; distance < size(); distance++) {
-                int member = (self - distance + size()) % size();
-                startReceive(works, piece(to, outputCounts, member), member, tag);
-            }
-            for (int distance = 1; distance < size(); distance++) {
-                int member = (self + distance) % size();
-                startSend(works, piece(from, inputCounts, member), member, tag);
-            }
-            piece(to, outputCounts, self).copy_(piece(from, inputCounts, self));
-            works.forEach(GlooCommunicator::waitFor);
+        Flight flight = new Flight();
+        int tag = nextTag();
+        for (int distance = 1; distance < size(); distance++) {
+            int member = (self - distance + size()) % size();
+            startReceive(flight, flight.own(piece(to, outputCounts, member)), member, tag);
         }
+        for (int distance = 1; distance < size(); distance++) {
+            int member = (self + distance) % size();
+            startSend(flight, flight.own(piece(from, inputCounts, member)), member, tag);
+        }
+        copyUnlessSame(flight.own(piece(from, inputCounts, self)), flight.own(piece(to, outputCounts, self)));
+        return flight;
     }
 
     /** Along a binomial tree: in round r the members at a distance below 2^r from the root send to those 2^r further. */
@@ -210,13 +242,13 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
             int tag = nextTag();
             int position = (self - root + size()) % size();
             for (int reach = 1; reach < size(); reach *= 2) {
-                List<Work> works = new ArrayList<>();
+                Flight flight = new Flight();
                 if (position < reach && position + reach < size()) {
-                    startSend(works, tensor, (self + reach) % size(), tag);
+                    startSend(flight, tensor, (self + reach) % size(), tag);
                 } else if (position >= reach && position < 2 * reach) {
-                    startReceive(works, tensor, (self - reach + size()) % size(), tag);
+                    startReceive(flight, tensor, (self - reach + size()) % size(), tag);
                 }
-                works.forEach(GlooCommunicator::waitFor);
+                flight.await();
             }
         }
     }
@@ -234,37 +266,29 @@ final class GlooCommunicator implements Communicator, AutoCloseable {
 
     @Override
     public Transfer send(Buffer buffer, int member, int tag) {
-        TensorVector tensors = new TensorVector(flat(buffer));
-        return new GlooTransfer(tensors, start(() -> group().send(tensors, member, tag)));
+        Flight flight = new Flight();
+        startSend(flight, flat(buffer), member, tag);
+        return flight;
     }
 
     @Override
     public Transfer receive(Buffer buffer, int member, int tag) {
-        TensorVector tensors = new TensorVector(flat(buffer));
-        return new GlooTransfer(tensors, start(() -> group().recv(tensors, member, tag)));
+        Flight flight = new Flight();
+        startReceive(flight, flat(buffer), member, tag);
+        return flight;
     }
 
-    private record GlooTransfer(TensorVector tensors, Work work) implements Transfer {
-        @Override
-        public void await() {
-            try {
-                waitFor(work);
-            } finally {
-                work.close();
-                tensors.close();
-            }
+    private void startSend(Flight flight, Tensor tensor, int member, int tag) {
+        if (tensor.numel() > 0) {
+            TensorVector tensors = flight.own(new TensorVector(tensor));
+            flight.works.add(start(() -> group().send(tensors, member, tag)));
         }
     }
 
-    private void startSend(List<Work> works, Tensor tensor, int member, int tag) {
+    private void startReceive(Flight flight, Tensor tensor, int member, int tag) {
         if (tensor.numel() > 0) {
-            works.add(start(() -> group().send(new TensorVector(tensor), member, tag)));
-        }
-    }
-
-    private void startReceive(List<Work> works, Tensor tensor, int member, int tag) {
-        if (tensor.numel() > 0) {
-            works.add(start(() -> group().recv(new TensorVector(tensor), member, tag)));
+            TensorVector tensors = flight.own(new TensorVector(tensor));
+            flight.works.add(start(() -> group().recv(tensors, member, tag)));
         }
     }
 

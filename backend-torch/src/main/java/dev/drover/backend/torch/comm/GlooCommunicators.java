@@ -99,10 +99,12 @@ public final class GlooCommunicators implements Communicators {
         try (PointerScope scope = new PointerScope()) {
             Tensor own = torch.tensor(new long[] {communicator.ranks().get(communicator.self())});
             Tensor all = torch.tensor(new long[size]);
-            communicator.allGather(
-                    NativeBuffer.of(DType.S64, own),
-                    NativeBuffer.of(DType.S64, all),
-                    Communicator.evenCounts(size, size));
+            communicator
+                    .allGather(
+                            NativeBuffer.of(DType.S64, own),
+                            NativeBuffer.of(DType.S64, all),
+                            Communicator.evenCounts(size, size))
+                    .await();
             List<Integer> heard = new ArrayList<>();
             for (int i = 0; i < size; i++) {
                 heard.add((int) all.select(0, i).item_long());

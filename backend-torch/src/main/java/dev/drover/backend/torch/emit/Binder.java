@@ -4,6 +4,7 @@ import dev.drover.backend.torch.Carriers;
 import dev.drover.backend.torch.Natives;
 import dev.drover.runtime.comm.Communicator;
 import dev.drover.runtime.comm.Communicators;
+import dev.drover.runtime.comm.Transfer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -25,6 +26,7 @@ public final class Binder implements AutoCloseable {
     private final Map<Buffer, Place> placeByRoot = new HashMap<>();
     private final Map<View, Tensor> tensorByView = new HashMap<>();
     private final List<Pointer> owned = new ArrayList<>();
+    private final Map<Object, Transfer[]> transferByStart = new HashMap<>();
 
     private final @Nullable Communicators communicators;
     private @Nullable Team team;
@@ -113,6 +115,11 @@ public final class Binder implements AutoCloseable {
                     "The communicators of a program with collectives over ranks " + ranks + " must be given.");
         }
         return all.group(ranks);
+    }
+
+    /** Where the step that starts a transfer leaves it for the step that waits. */
+    Transfer[] transfer(Object start) {
+        return transferByStart.computeIfAbsent(start, s -> new Transfer[] {Transfer.DONE});
     }
 
     /** The threads for loops in Java, as many as libtorch uses. */

@@ -95,6 +95,7 @@ public record Compiled(
             }
             taken.add(results.get(i).buffer());
         }
+        emitter.finishAll();
         List<Output> outputs = new ArrayList<>();
         for (int i = 0; i < results.size(); i++) {
             View view = results.get(i);

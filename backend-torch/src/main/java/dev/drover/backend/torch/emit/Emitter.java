@@ -5,12 +5,15 @@ import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
+import dev.drover.plan.task.Lookahead;
+import dev.drover.runtime.comm.Transfer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 
 /**
@@ -30,6 +33,7 @@ public final class Emitter {
     private final List<Buffer> buffers = new ArrayList<>();
     private final List<String> hostSteps = new ArrayList<>();
     private final DeviceContext context;
+    private final List<UnderWay> underWay = new ArrayList<>();
     private List<Step> steps = new ArrayList<>();
     private int position;
     private String current = "";
@@ -252,6 +256,7 @@ public final class Emitter {
             constantSteps.add(new Step(current, -1, reads, writes, List.of(), List.of(), maker));
             return;
         }
+        finishBefore(reads, writes);
         append(new Step(current, position++, reads, writes, aliases, List.of(), maker));
     }
 
@@ -261,7 +266,75 @@ public final class Emitter {
     }
 
     public void effect(List<View> reads, List<View> writes, List<Step.Alias> aliases, Step.Maker maker) {
+        finishBefore(reads, writes);
         append(new Step(current, position++, reads, writes, aliases, List.of(), maker));
+    }
+
+    /**
+     * Appends a step that starts a transfer, and one that waits for it: before the first step that touches what the transfer writes, when
+     * {@link Lookahead#COLLECTIVES} younger ones are to be under way, or at the end of the block. All views are kept until then.
+     *
+     * @param aliases writes that may take the memory of a read from the start
+     */
+    public void exchange(List<View> reads, List<View> writes, List<Step.Alias> aliases, Step.Exchange maker) {
+        while (underWay.size() >= Lookahead.COLLECTIVES) {
+            finish(underWay.get(0));
+        }
+        List<View> kept = new ArrayList<>(reads);
+        aliases.forEach(alias -> kept.remove(alias.read()));
+        UnderWay started = new UnderWay(current, kept, writes);
+        effect(reads, writes, aliases, binder -> {
+            Supplier<Transfer> start = maker.bind(binder);
+            Transfer[] transfer = binder.transfer(started);
+            return () -> transfer[0] = start.get();
+        });
+        underWay.add(started);
+    }
+
+    /** A transfer that was started by a step. */
+    private record UnderWay(String name, List<View> reads, List<View> writes) {
+        boolean conflicts(List<View> otherReads, List<View> otherWrites) {
+            return touches(writes, otherReads) || touches(writes, otherWrites) || touches(reads, otherWrites);
+        }
+
+        private static boolean touches(List<View> some, List<View> others) {
+            return some.stream()
+                    .anyMatch(v -> others.stream()
+                            .anyMatch(o -> o.buffer().root() == v.buffer().root()));
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return this == other;
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(this);
+        }
+    }
+
+    private void finish(UnderWay transfer) {
+        underWay.remove(transfer);
+        append(new Step(transfer.name, position++, transfer.reads, transfer.writes, List.of(), List.of(), binder -> {
+            Transfer[] started = binder.transfer(transfer);
+            return () -> started[0].await();
+        }));
+    }
+
+    /** Waits for all that is under way. */
+    void finishAll() {
+        while (!underWay.isEmpty()) {
+            finish(underWay.get(0));
+        }
+    }
+
+    private void finishBefore(List<View> reads, List<View> writes) {
+        for (UnderWay transfer : List.copyOf(underWay)) {
+            if (transfer.conflicts(reads, writes)) {
+                finish(transfer);
+            }
+        }
     }
 
     /** Appends a step that runs blocks. What it reads is read by the blocks, and is kept until its end. */
@@ -288,10 +361,12 @@ public final class Emitter {
 
     /** Collects the steps that {@code body} appends. */
     public Step.Block block(Runnable body) {
+        finishAll();
         List<Step> outer = steps;
         steps = new ArrayList<>();
         try {
             body.run();
+            finishAll();
             return new Step.Block(steps);
         } finally {
             steps = outer;

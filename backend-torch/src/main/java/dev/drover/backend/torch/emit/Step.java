@@ -1,6 +1,8 @@
 package dev.drover.backend.torch.emit;
 
+import dev.drover.runtime.comm.Transfer;
 import java.util.List;
+import java.util.function.Supplier;
 
 /**
  * A piece of work at one position of a program.
@@ -33,6 +35,12 @@ public record Step(
     @FunctionalInterface
     public interface Maker {
         Runnable bind(Binder binder);
+    }
+
+    /** Makes what starts a transfer. */
+    @FunctionalInterface
+    public interface Exchange {
+        Supplier<Transfer> bind(Binder binder);
     }
 
     /** Steps in order. */

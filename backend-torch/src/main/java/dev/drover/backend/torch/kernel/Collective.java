@@ -27,12 +27,14 @@ import dev.drover.runtime.comm.Transfer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Supplier;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Collectives through the runtime's communicators, which take flat buffers: a cut along another dim than the first is a block-wise
- * rearrangement before or after. The {@code -start} forms do all the work; {@code -done} passes it on.
+ * rearrangement before or after. A collective is started where it stands and awaited before the first use of its results (see {@link
+ * Emitter#exchange}); {@code -start} and {@code -done} forms mean the same here, and all operands of one are under way together.
  */
 final class Collective {
     private Collective() {}
@@ -85,10 +87,35 @@ final class Collective {
         return NativeBuffer.of(view.dtype(), binder.tensor(line));
     }
 
+    /** What happens to one operand of a collective. */
+    private record Part(List<View> reads, List<View> writes, List<Step.Alias> aliases, Step.Exchange exchange) {}
+
+    /** All operands at once: each starts, then each is awaited. */
+    private static void exchange(Emitter emitter, List<Part> parts) {
+        if (parts.isEmpty()) {
+            return;
+        }
+        emitter.exchange(
+                parts.stream().flatMap(part -> part.reads.stream()).toList(),
+                parts.stream().flatMap(part -> part.writes.stream()).toList(),
+                parts.stream().flatMap(part -> part.aliases.stream()).toList(),
+                binder -> {
+                    List<Supplier<Transfer>> starts = parts.stream()
+                            .map(part -> part.exchange.bind(binder))
+                            .toList();
+                    return () -> together(starts.stream().map(Supplier::get).toList());
+                });
+    }
+
+    private static Transfer together(List<Transfer> transfers) {
+        return transfers.size() == 1 ? transfers.get(0) : () -> transfers.forEach(Transfer::await);
+    }
+
     static void allReduce(Emitter emitter, Node node) {
         AllReduce op = (AllReduce) node.op();
         List<Integer> members = members(emitter, op.channel());
         Reduction reduction = reduction(node, op.reducer());
+        List<Part> parts = new ArrayList<>();
         for (int i = 0; i < node.inputs().size(); i++) {
             View x = emitter.input(node, i);
             if (members.size() == 1 || x.elements() == 0) {
@@ -98,7 +125,10 @@ final class Collective {
             View out = emitter.result(node, i);
             View scratch = emitter.scratch(
                     x.dtype(), CollectiveScratch.allReduce(x.elements(), x.dtype(), reduction, members.size()));
-            emitter.effect(List.of(x), List.of(out, scratch), List.of(new Step.Alias(out, x)), binder -> {
+            // In place unless another operand is the same value.
+            boolean once = node.inputs().stream().filter(node.input(i)::equals).count() == 1;
+            List<Step.Alias> aliases = once ? List.of(new Step.Alias(out, x)) : List.of();
+            parts.add(new Part(List.of(x), List.of(out, scratch), aliases, binder -> {
                 Communicator group = binder.group(ranks(emitter, members));
                 Tensor from = binder.tensor(x);
                 Tensor to = binder.tensor(out);
@@ -109,10 +139,11 @@ final class Collective {
                     if (!inPlace) {
                         to.copy_(from);
                     }
-                    group.allReduce(buffer, reduction, free);
+                    return group.allReduce(buffer, reduction, free);
                 };
-            });
+            }));
         }
+        exchange(emitter, parts);
     }
 
     /** {@code [a.., parts * b, c..]} seen as {@code [parts, a.., b, c..]}: blocks in front. */
@@ -145,6 +176,8 @@ final class Collective {
         List<Integer> members = members(emitter, op.channel());
         int n = node.inputs().size();
         int skip = op.start() && node.results().size() == 2 * n ? n : 0;
+        List<Part> parts = new ArrayList<>();
+        List<View> all = new ArrayList<>();
         for (int i = 0; i < n; i++) {
             View x = emitter.input(node, i);
             if (skip > 0) {
@@ -159,13 +192,17 @@ final class Collective {
             dims[0] = members.size();
             System.arraycopy(x.sizes(), 0, dims, 1, x.rank());
             View gathered = emitter.scratch(x.dtype(), dims);
-            exchange(
+            all.add(gathered);
+            parts.add(part(
                     emitter,
                     members,
                     input,
                     gathered,
-                    (group, in, out) -> group.allGather(in, out, counts(in.elements(), members.size())));
-            emitter.define(node.ref(skip + i), blocksInside(emitter, gathered, op.dimension()));
+                    (group, in, out) -> group.allGather(in, out, counts(in.elements(), members.size()))));
+        }
+        exchange(emitter, parts);
+        for (int i = 0; i < all.size(); i++) {
+            emitter.define(node.ref(skip + i), blocksInside(emitter, all.get(i), op.dimension()));
         }
     }
 
@@ -187,15 +224,15 @@ final class Collective {
     /** What a communicator does with two flat buffers. */
     @FunctionalInterface
     private interface Exchange {
-        void run(Communicator group, NativeBuffer in, NativeBuffer out);
+        Transfer start(Communicator group, NativeBuffer in, NativeBuffer out);
     }
 
-    private static void exchange(Emitter emitter, List<Integer> members, View input, View output, Exchange exchange) {
-        emitter.effect(List.of(input), List.of(output), List.of(), binder -> {
+    private static Part part(Emitter emitter, List<Integer> members, View input, View output, Exchange exchange) {
+        return new Part(List.of(input), List.of(output), List.of(), binder -> {
             Communicator group = binder.group(ranks(emitter, members));
             NativeBuffer in = flat(binder, input);
             NativeBuffer out = flat(binder, output);
-            return () -> exchange.run(group, in, out);
+            return () -> exchange.start(group, in, out);
         });
     }
 
@@ -203,6 +240,7 @@ final class Collective {
         ReduceScatter op = (ReduceScatter) node.op();
         List<Integer> members = members(emitter, op.channel());
         Reduction reduction = reduction(node, op.reducer());
+        List<Part> parts = new ArrayList<>();
         for (int i = 0; i < node.inputs().size(); i++) {
             View x = emitter.input(node, i);
             if (members.size() == 1) {
@@ -212,15 +250,16 @@ final class Collective {
             View blocks = emitter.contiguous(blocksInFront(emitter, x, op.dimension(), members.size()));
             View out = emitter.result(node, i);
             View scratch = emitter.scratch(x.dtype(), CollectiveScratch.reduceScatter(out.elements(), members.size()));
-            emitter.effect(List.of(blocks), List.of(out, scratch), List.of(), binder -> {
+            parts.add(new Part(List.of(blocks), List.of(out, scratch), List.of(), binder -> {
                 Communicator group = binder.group(ranks(emitter, members));
                 NativeBuffer in = flat(binder, blocks);
                 NativeBuffer to = flat(binder, out);
                 NativeBuffer free = flat(binder, scratch);
                 long[] counts = counts(to.elements(), members.size());
                 return () -> group.reduceScatter(in, to, counts, reduction, free);
-            });
+            }));
         }
+        exchange(emitter, parts);
     }
 
     static void allToAll(Emitter emitter, Node node) {
@@ -240,10 +279,10 @@ final class Collective {
             packed = stacked(emitter, node);
         }
         View received = emitter.scratch(packed.shape());
-        exchange(emitter, members, packed, received, (group, in, out) -> {
+        exchange(emitter, List.of(part(emitter, members, packed, received, (group, in, out) -> {
             long[] counts = counts(in.elements() / parts, parts);
-            group.allToAll(in, out, counts, counts);
-        });
+            return group.allToAll(in, out, counts, counts);
+        })));
         if (op.splitDimension() >= 0) {
             emitter.define(node.ref(), blocksInside(emitter, received, op.splitDimension()));
         } else {
@@ -284,6 +323,7 @@ final class Collective {
         int n = node.inputs().size();
         int first = op.start() ? n : 0;
         List<Integer> members = op.members(self, emitter.context().devices());
+        List<Part> parts = new ArrayList<>();
         for (int i = 0; i < n; i++) {
             View x = emitter.input(node, i);
             if (op.start()) {
@@ -292,21 +332,22 @@ final class Collective {
             View input = emitter.contiguous(x);
             View out = emitter.result(node, first + i);
             int tag = i;
-            emitter.effect(List.of(input), List.of(out), List.of(), binder -> {
+            parts.add(new Part(List.of(input), List.of(out), List.of(), binder -> {
                 @Nullable Communicator group = members.size() > 1 ? binder.group(ranks(emitter, members)) : null;
                 NativeBuffer from = flat(binder, input);
                 NativeBuffer to = flat(binder, out);
                 Tensor source = binder.tensor(input);
                 Tensor target = binder.tensor(out);
                 return () -> move(op, self, members, group, from, to, source, target, tag);
-            });
+            }));
         }
+        exchange(emitter, parts);
         for (int i = first + n; i < node.results().size(); i++) {
             emitter.define(node.ref(i), emitter.constant(Literal.scalar(DType.U32, 0)));
         }
     }
 
-    private static void move(
+    private static Transfer move(
             CollectivePermute op,
             int self,
             List<Integer> members,
@@ -329,10 +370,10 @@ final class Collective {
                 receives = true;
             }
         }
-        transfers.forEach(Transfer::await);
         if (!receives) {
             target.zero_();
         }
+        return together(transfers);
     }
 
     static void broadcast(Emitter emitter, Node node) {

@@ -99,7 +99,9 @@ final class CollectiveCase {
     private void allReduce(Communicator communicator) {
         Tensor tensor = tensor(values(communicator, communicator.self(), elements));
         long scratch = CollectiveScratch.allReduce(elements, dtype, reduction, communicator.size());
-        communicator.allReduce(buffer(tensor), reduction, buffer(empty(scratch)));
+        communicator
+                .allReduce(buffer(tensor), reduction, buffer(empty(scratch)))
+                .await();
         check(tensor, reduced(communicator));
     }
 
@@ -110,7 +112,9 @@ final class CollectiveCase {
             pieces[member] = values(communicator, member, counts[member]);
         }
         Tensor output = empty(Arrays.stream(counts).sum());
-        communicator.allGather(buffer(tensor(pieces[communicator.self()])), buffer(output), counts);
+        communicator
+                .allGather(buffer(tensor(pieces[communicator.self()])), buffer(output), counts)
+                .await();
         check(output, Arrays.stream(pieces).flatMapToDouble(Arrays::stream).toArray());
     }
 
@@ -119,7 +123,9 @@ final class CollectiveCase {
         Tensor input = tensor(values(communicator, communicator.self(), elements));
         Tensor output = empty(counts[communicator.self()]);
         long scratch = CollectiveScratch.reduceScatter(counts[communicator.self()], communicator.size());
-        communicator.reduceScatter(buffer(input), buffer(output), counts, reduction, buffer(empty(scratch)));
+        communicator
+                .reduceScatter(buffer(input), buffer(output), counts, reduction, buffer(empty(scratch)))
+                .await();
         int start = (int) Arrays.stream(counts).limit(communicator.self()).sum();
         check(output, Arrays.copyOfRange(reduced(communicator), start, start + (int) output.numel()));
         check(input, values(communicator, communicator.self(), elements));
@@ -137,7 +143,9 @@ final class CollectiveCase {
         long[] outputCounts = inputCounts;
         Tensor output = empty(Arrays.stream(outputCounts).sum());
         double[] input = values(communicator, self, Arrays.stream(inputCounts).sum());
-        communicator.allToAll(buffer(tensor(input)), buffer(output), inputCounts, outputCounts);
+        communicator
+                .allToAll(buffer(tensor(input)), buffer(output), inputCounts, outputCounts)
+                .await();
         double[] expected = new double[(int) output.numel()];
         int at = 0;
         for (int member = 0; member < size; member++) {

@@ -127,8 +127,9 @@ final class CommWorkerMain {
                 }
                 try (PointerScope scope = new PointerScope()) {
                     Tensor sum = torch.tensor(floats(communicator.self(), elements));
-                    communicator.allReduce(
-                            NativeBuffer.of(DType.F32, sum), Reduction.SUM, scratch(communicator, elements));
+                    communicator
+                            .allReduce(NativeBuffer.of(DType.F32, sum), Reduction.SUM, scratch(communicator, elements))
+                            .await();
                     assertThat(sum.equal(torch.tensor(expected))).isTrue();
                 }
             }
@@ -155,8 +156,10 @@ final class CommWorkerMain {
                             CollectiveScratch.allReduce(1 << 20, DType.F32, Reduction.SUM, communicator.size()))) {
                 for (int i = 0; ; i++) {
                     task = "all-reduce " + i;
-                    communicator.allReduce(
-                            NativeBuffer.of(DType.F32, tensor), Reduction.SUM, NativeBuffer.of(DType.F32, free));
+                    communicator
+                            .allReduce(
+                                    NativeBuffer.of(DType.F32, tensor), Reduction.SUM, NativeBuffer.of(DType.F32, free))
+                            .await();
                     Tensor unused = tensor.fill_(new Scalar(1f));
                 }
             }
