@@ -118,7 +118,8 @@ final class LayoutJudge {
                         new Roofline(cluster.deviceType(0)),
                         new Resharder(mesh, new MeshCollectives(cluster, mesh, 0))));
         StepShardings shardings = new StepShardings(cut, assignment, Schedules.byName(layout.schedule()), prices);
-        Refused tooLarge = tooLarge(layout, shardings.leastBytesByStage());
+        List<Long> leastBytesByStage = shardings.leastBytesByStage();
+        Refused tooLarge = tooLarge(layout, leastBytesByStage);
         if (tooLarge != null) {
             return tooLarge;
         }
@@ -129,7 +130,7 @@ final class LayoutJudge {
                     String.format(Locale.ROOT, "cannot be faster: computing alone takes %.3f ms", leastNanos / 1e6),
                     0);
         }
-        return new Trial(layout, cut, assignment, shardings, prices.resharder()).judge();
+        return new Trial(layout, cut, assignment, shardings, prices.resharder()).judge(most(leastBytesByStage));
     }
 
     /** What was made, or why it cannot be. */
@@ -188,7 +189,7 @@ final class LayoutJudge {
     }
 
     private @Nullable Refused tooLarge(Layout layout, List<Long> leastBytesByStage) {
-        long most = leastBytesByStage.stream().max(Long::compare).orElse(0L);
+        long most = most(leastBytesByStage);
         if (most <= memoryBytes) {
             return null;
         }
@@ -199,6 +200,10 @@ final class LayoutJudge {
                         + " it is sharded, but is " + MemoryUse.text(memoryBytes) + "; "
                         + MemoryUse.text(most - memoryBytes) + " are missing.",
                 most - memoryBytes);
+    }
+
+    private static long most(List<Long> bytesByStage) {
+        return bytesByStage.stream().max(Long::compare).orElse(0L);
     }
 
     private SolveOptions solveOptions() {
@@ -224,8 +229,12 @@ final class LayoutJudge {
             this.resharder = resharder;
         }
 
-        /** The fastest shardings if these fit the memory, else those found under a limit that is lowered until they do. */
-        Verdict judge() {
+        /**
+         * The fastest shardings if these fit the memory, else those found under a limit that is lowered until they do.
+         *
+         * @param leastBytes below which no limit can be kept
+         */
+        Verdict judge(long leastBytes) {
             StepShardings.Found free = shardings.find(StrategyProblem.UNLIMITED, solveOptions());
             if (free.solution().choices().isEmpty()) {
                 return new Refused(
@@ -235,7 +244,9 @@ final class LayoutJudge {
             boolean large = free.solution().peakUsage() > memoryBytes * CLEARLY;
             Judged best = large ? null : simulate(free, false);
             long limit = memoryBytes;
-            for (int round = 0; round < MEMORY_ROUNDS && (best == null || !best.fits()) && limit > 0; round++) {
+            for (int round = 0;
+                    round < MEMORY_ROUNDS && (best == null || !best.fits()) && limit >= leastBytes;
+                    round++) {
                 StepShardings.Found found = shardings.find(limit, solveOptions());
                 if (found.solution().choices().isEmpty()) {
                     break;

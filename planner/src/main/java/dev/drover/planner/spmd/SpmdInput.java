@@ -3,6 +3,7 @@ package dev.drover.planner.spmd;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.Tuple;
+import dev.drover.plan.stage.Phase;
 import java.util.List;
 
 /**
@@ -10,6 +11,7 @@ import java.util.List;
  *
  * @param flat a flat computation
  * @param stages by instruction id: the stage that computes it
+ * @param phases by instruction id: the part of a step in which it is computed
  * @param repeats by instruction id: how often in a step (micro-batches, or 1)
  * @param copies by instruction id: copies of its result in flight at most (1F1B: min(M, S - s) for what the backward pass uses)
  * @param updatedParameters by output: the parameter that it updates, or -1
@@ -17,12 +19,17 @@ import java.util.List;
 public record SpmdInput(
         Computation flat,
         List<Integer> stages,
+        List<Phase> phases,
         List<Long> repeats,
         List<Long> copies,
         List<Integer> updatedParameters) {
 
     int stage(Instruction instruction) {
         return stages.get(instruction.id());
+    }
+
+    Phase phase(Instruction instruction) {
+        return phases.get(instruction.id());
     }
 
     long repeats(Instruction instruction) {

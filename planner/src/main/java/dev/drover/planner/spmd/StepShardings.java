@@ -87,7 +87,13 @@ public final class StepShardings {
         for (int id = 0; id < flat.size(); id++) {
             repeats.add(cut.perMicroBatch(id) ? (long) cut.microBatches() : 1L);
         }
-        return new SpmdInput(flat, assignment.stageById(), repeats, copies(), PlanCompiler.updatedParameters(cut));
+        return new SpmdInput(
+                flat,
+                assignment.stageById(),
+                assignment.phaseById(),
+                repeats,
+                copies(),
+                PlanCompiler.updatedParameters(cut));
     }
 
     /** Values that the backward pass of a micro-batch takes from its forward pass wait for it in as many copies as are in flight. */

@@ -214,6 +214,10 @@ class PlanSearchTest {
                 assertThat(judged.peakBytes())
                         .as(layout.text())
                         .isGreaterThanOrEqualTo((MemoryFloor.stateBytes(flat) + waiting) / 4);
+                // The solver's count of memory decides under a limit, so it must be near what workers need.
+                assertThat((double) judged.found().solution().peakUsage() / judged.peakBytes())
+                        .as(layout.text())
+                        .isBetween(layout.stages() == 1 ? 0.9 : 0.75, 1.01);
             });
         }
     }

@@ -12,6 +12,7 @@ import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.OpStrategy;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.ShardingDecisions;
+import dev.drover.plan.stage.Phase;
 import dev.drover.solver.Solution;
 import dev.drover.solver.SolveOptions;
 import dev.drover.solver.StrategySolver;
@@ -91,7 +92,12 @@ class ExchangePriceTest {
         Computation flat = entry(body.toString());
         int n = flat.size();
         SpmdInput input = new SpmdInput(
-                flat, Collections.nCopies(n, 0), Collections.nCopies(n, 1L), Collections.nCopies(n, 1L), List.of(-1));
+                flat,
+                Collections.nCopies(n, 0),
+                Collections.nCopies(n, Phase.FORWARD),
+                Collections.nCopies(n, 1L),
+                Collections.nCopies(n, 1L),
+                List.of(-1));
         SpmdProblem problem = new SpmdProblem(input, new MeshPrices(COST, RESHARDER));
         Solution solution = StrategySolver.solve(
                 problem.integers(Long.MAX_VALUE / 4), SolveOptions.ofSeconds(20), improvement -> {});
