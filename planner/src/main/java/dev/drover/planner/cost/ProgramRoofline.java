@@ -12,7 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** Times of per-device programs: the roofline for each instruction, alpha-beta for each collective, one after the other. */
+/** Times of per-device programs: the roofline for each instruction, alpha-beta for each collective, beside each other. */
 public final class ProgramRoofline implements ProgramCost {
     private static final Map<String, CollectiveKind> KIND_BY_OPCODE = new HashMap<>();
 
@@ -32,19 +32,21 @@ public final class ProgramRoofline implements ProgramCost {
     public ProgramTime time(Program program, List<Integer> meshRanks) {
         Roofline roofline = new Roofline(cluster.deviceType(meshRanks.get(0)));
         double compute = 0;
-        double collective = 0;
+        CollectiveOverlap overlap = new CollectiveOverlap();
         for (Instruction instruction : program.computation().instructions()) {
             if (instruction.op() instanceof Collective exchange) {
-                collective += collectiveNanos(instruction, exchange, meshRanks);
+                overlap.collective(instruction, collectiveNanos(instruction, exchange, meshRanks));
             } else {
-                compute += roofline.nanos(
+                double nanos = roofline.nanos(
                         instruction,
                         (double) instruction.op().flops(instruction.operandShapes(), instruction.shape()),
                         leaves(instruction.operands()),
                         instruction.shape().leaves());
+                overlap.compute(instruction, nanos);
+                compute += nanos;
             }
         }
-        return new ProgramTime(Math.round(compute), Math.round(collective));
+        return new ProgramTime(Math.round(compute), Math.round(overlap.exposedNanos()));
     }
 
     private double collectiveNanos(Instruction instruction, Collective exchange, List<Integer> meshRanks) {
