@@ -210,7 +210,9 @@ public final class Lowering {
     }
 
     private Instruction reshard(Piece piece, Instruction value, Sharding wanted, Instruction user) {
-        boolean atUser = sites.atUsers().get(value.id());
+        boolean grows =
+                wanted.localBytes(piece.whole(), mesh) > piece.local().shape().sizeBytes();
+        boolean atUser = sites.isAtUser(value, user, grows);
         int origin = atUser ? user.id() : value.id();
         int site = atUser ? sites.siteById().get(user.id()) : -1;
         Instruction local = piece.local();

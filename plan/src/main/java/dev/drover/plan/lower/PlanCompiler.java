@@ -29,14 +29,30 @@ public final class PlanCompiler {
         return TimeCut.cut(flat, microBatches, stages > 1);
     }
 
-    /** The execution plan of decided shardings. */
+    /** The execution plan of decided shardings; values are brought to other shardings once, where they are made. */
     public static ExecutionPlan compile(
             CutStep cut,
             StageAssignment assignment,
             ShardingDecisions decisions,
             Resharder resharder,
             String schedule) {
-        Lowered lowered = Lowering.lower(cut.computation(), decisions, resharder, ReshardSites.of(cut, assignment));
+        return compile(cut, assignment, decisions, resharder, schedule, false);
+    }
+
+    /**
+     * The execution plan of decided shardings.
+     *
+     * @param gatherPerPhase as in {@link ReshardSites}
+     */
+    public static ExecutionPlan compile(
+            CutStep cut,
+            StageAssignment assignment,
+            ShardingDecisions decisions,
+            Resharder resharder,
+            String schedule,
+            boolean gatherPerPhase) {
+        Lowered lowered = Lowering.lower(
+                cut.computation(), decisions, resharder, ReshardSites.of(cut, assignment, gatherPerPhase));
         LocalStep local = new LocalStep(
                 cut, resharder.mesh(), lowered.local(), lowered.origins(), lowered.parameters(), lowered.outputs());
         Schedule order = Schedules.byName(schedule).make(assignment.stages(), cut.microBatches());
@@ -64,7 +80,7 @@ public final class PlanCompiler {
         List<OpStrategy> strategies = StrategyText.parse(cut.computation(), plan.strategies(), plan.mesh());
         ShardingDecisions decisions =
                 ShardingDecisions.of(cut.computation(), updatedParameters(cut), strategies, plan.mesh());
-        return compile(cut, assignment, decisions, resharder, plan.schedule());
+        return compile(cut, assignment, decisions, resharder, plan.schedule(), plan.gatherPerPhase());
     }
 
     /** The stages and phases that a stored plan gives the instructions of its cut step. */

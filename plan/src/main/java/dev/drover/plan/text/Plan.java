@@ -12,6 +12,8 @@ import org.jspecify.annotations.Nullable;
  * One set of decisions about one model on one cluster, as it is stored. Decisions are reused on load; costs are for reading, and are
  * always computed anew.
  *
+ * @param gatherPerPhase whether values that another sharding makes larger are brought there by each program that uses them, which takes
+ *     less memory, and not once where they are made
  * @param strategies by name of the cut step's instruction: a factor's name per axis, {@code -} for replicated, {@code +g} where a
  *     partial sum passes through linear group g; instructions that are replicated along all axes are left out
  * @param stageRuns stages of the cut step's instructions, run by run in order
@@ -24,6 +26,7 @@ public record Plan(
         Mesh mesh,
         int microBatches,
         String schedule,
+        boolean gatherPerPhase,
         List<StageRun> stageRuns,
         SortedMap<String, String> strategies,
         @Nullable Prediction predicted,

@@ -23,6 +23,7 @@ class PlanTextTest {
             Mesh.of(2, 2),
             4,
             "1f1b",
+            true,
             List.of(new Plan.StageRun(0, Phase.PRE, 5), new Plan.StageRun(1, Phase.FORWARD, 7)),
             new TreeMap<>(Map.of("dot.1", "b -", "add", "+0 a")),
             new Plan.Prediction(

@@ -262,11 +262,21 @@ final class LayoutJudge {
             return best == null ? simulate(free, false) : best;
         }
 
+        /** With values gathered where they are made, or if that is too large, in each phase that uses them. */
         private Judged simulate(StepShardings.Found found, boolean memoryBinds) {
-            ExecutionPlan execution =
-                    PlanCompiler.compile(cut, assignment, found.decisions(), resharder, layout.schedule());
+            Judged once = simulate(found, false, memoryBinds);
+            if (once.fits()) {
+                return once;
+            }
+            Judged perPhase = simulate(found, true, true);
+            return perPhase.peakBytes() < once.peakBytes() ? perPhase : once;
+        }
+
+        private Judged simulate(StepShardings.Found found, boolean gatherPerPhase, boolean memoryBinds) {
+            ExecutionPlan execution = PlanCompiler.compile(
+                    cut, assignment, found.decisions(), resharder, layout.schedule(), gatherPerPhase);
             SimulatedStep simulated = Simulator.simulate(execution, cluster, new ProgramRoofline(cluster), memory);
-            return new Judged(layout, cut, assignment, found, execution, simulated, memoryBinds);
+            return new Judged(layout, cut, assignment, found, execution, simulated, gatherPerPhase, memoryBinds);
         }
     }
 }

@@ -214,6 +214,7 @@ public final class PlanSearch {
                 layout.mesh(),
                 layout.microBatches(),
                 layout.schedule(),
+                best.gatherPerPhase(),
                 PlanCompiler.runs(best.assignment()),
                 StrategyText.print(
                         best.cut().computation(), best.found().decisions().strategies(), layout.mesh()),

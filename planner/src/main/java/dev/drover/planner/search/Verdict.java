@@ -14,7 +14,8 @@ sealed interface Verdict {
     /**
      * Simulated, with everything that it takes to write it down.
      *
-     * @param memoryBinds whether a faster choice of shardings had to be given up for memory
+     * @param gatherPerPhase whether each phase gathers what it needs for itself, for want of memory
+     * @param memoryBinds whether a faster choice had to be given up for memory
      */
     record Judged(
             Layout layout,
@@ -23,6 +24,7 @@ sealed interface Verdict {
             StepShardings.Found found,
             ExecutionPlan execution,
             SimulatedStep simulated,
+            boolean gatherPerPhase,
             boolean memoryBinds)
             implements Verdict {
         long stepNanos() {

@@ -48,6 +48,7 @@ class CutsAndStagesTest {
             int stages = 1 + random.nextInt(3);
             Mesh mesh = List.of(Mesh.of(), Mesh.of(2), Mesh.of(2, 2)).get(random.nextInt(3));
             ScheduleKind kind = Schedules.ALL.get(random.nextInt(Schedules.ALL.size()));
+            boolean gatherPerPhase = random.nextBoolean();
             long seed = random.nextLong();
             CutStep cut;
             StageAssignment assignment;
@@ -66,10 +67,11 @@ class CutsAndStagesTest {
                             assignment,
                             decisions,
                             new Resharder(mesh, (collective, axis, bytes) -> 1000 + bytes),
-                            kind.name()))
+                            kind.name(),
+                            gatherPerPhase))
                     .as(
-                            "round %d: %d micro-batches, joined late %s, %d stages, mesh %s, %s",
-                            round, microBatches, joinLate, stages, mesh, kind.name())
+                            "round %d: %d micro-batches, joined late %s, %d stages, mesh %s, %s, gathered per phase %s",
+                            round, microBatches, joinLate, stages, mesh, kind.name(), gatherPerPhase)
                     .doesNotThrowAnyException();
         }
         assertThat(made).isGreaterThan(ROUNDS / 4);

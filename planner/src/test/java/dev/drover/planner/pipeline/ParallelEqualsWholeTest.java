@@ -12,8 +12,16 @@ import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.models.Zoo;
+import dev.drover.plan.lower.PlanCompiler;
+import dev.drover.plan.memory.DeviceMemory;
+import dev.drover.plan.memory.WorkerLayout;
+import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.schedule.Schedules;
+import dev.drover.plan.sharding.RandomStrategies;
+import dev.drover.plan.sharding.Resharder;
+import dev.drover.plan.sharding.ShardingDecisions;
 import dev.drover.plan.stage.CutStep;
+import dev.drover.plan.stage.StageAssignment;
 import dev.drover.plan.stage.TimeCut;
 import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.plan.task.ExecutionPlanBuilder;
@@ -64,6 +72,10 @@ class ParallelEqualsWholeTest {
                 LocalStep.ofOneDevice(cut),
                 StagePlanner.plan(cut, stages).assignment(),
                 Schedules.byName(schedule).make(stages, microBatches));
+        checkValues(step, plan);
+    }
+
+    private static void checkValues(TrainingStep step, ExecutionPlan plan) {
         List<Literal> inputs = inputs(step, 11);
         List<Value> whole = ((Value.Tuple) Evaluator.evaluate(step.graph().entry(), inputs)).elements();
         List<Literal> parts = ReferenceRun.run(plan, inputs, step.outputShapes());
@@ -82,6 +94,31 @@ class ParallelEqualsWholeTest {
     @CsvSource({"1,1", "1,4", "2,1", "2,2", "4,2", "4,4"})
     void gpt(int microBatches, int stages) {
         check(Zoo.parse(GPT).step(), microBatches, stages, "1f1b");
+    }
+
+    /** Random shardings move values all the time; gathering them where they are used must change memory, not values. */
+    @ParameterizedTest
+    @CsvSource({"1,1", "2,1", "4,2"})
+    void gptWhoseValuesAreGatheredPerPhase(int microBatches, int stages) {
+        TrainingStep step = Zoo.parse(GPT).step();
+        CutStep cut = TimeCut.cut(step, microBatches, stages > 1);
+        StageAssignment assignment = StagePlanner.plan(cut, stages).assignment();
+        Mesh mesh = Mesh.of(2);
+        long bytesOnce = 0;
+        long bytesPerPhase = 0;
+        for (long seed = 1; seed <= 4; seed++) {
+            ShardingDecisions decisions =
+                    RandomStrategies.draw(cut.computation(), PlanCompiler.updatedParameters(cut), mesh, seed);
+            Resharder resharder = new Resharder(mesh, (kind, axis, bytes) -> 1000 + bytes);
+            ExecutionPlan once = PlanCompiler.compile(cut, assignment, decisions, resharder, "1f1b", false);
+            ExecutionPlan perPhase = PlanCompiler.compile(cut, assignment, decisions, resharder, "1f1b", true);
+            checkValues(step, perPhase);
+            bytesOnce += WorkerLayout.of(once, once.workers().get(0), DeviceMemory.ESTIMATE)
+                    .totalBytes();
+            bytesPerPhase += WorkerLayout.of(perPhase, perPhase.workers().get(0), DeviceMemory.ESTIMATE)
+                    .totalBytes();
+        }
+        assertThat(bytesPerPhase).isLessThan(bytesOnce);
     }
 
     @ParameterizedTest
