@@ -44,6 +44,7 @@ final class PlanTables {
         out.put("mesh", mesh);
         out.put("microBatches", plan.microBatches());
         out.put("schedule", plan.schedule());
+        out.put("gatherPerPhase", plan.gatherPerPhase());
         Map<String, Object> collectives = new LinkedHashMap<>();
         Traffic.of(planned.execution()).forEach((kind, t) -> collectives.put(kind, trafficJson(t)));
         out.put("collectives", collectives);

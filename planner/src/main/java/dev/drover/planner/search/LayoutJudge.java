@@ -50,6 +50,8 @@ final class LayoutJudge {
     private static final double TARGET_GAP = 0.01;
     /** Bytes by the solver's count over those of a device that leave no hope that the simulator's count fits. */
     private static final double CLEARLY = 1.1;
+    /** Least bytes over those of a device from which on the fastest shardings are not looked for. */
+    private static final double NEARLY = 0.9;
 
     private final TrainingStep step;
     private final Cluster cluster;
@@ -235,18 +237,13 @@ final class LayoutJudge {
          * @param leastBytes below which no limit can be kept
          */
         Verdict judge(long leastBytes) {
-            StepShardings.Found free = shardings.find(StrategyProblem.UNLIMITED, solveOptions());
-            if (free.solution().choices().isEmpty()) {
-                return new Refused(
-                        layout, "no shardings found: " + free.solution().explanation(), 0);
+            // Where even the smallest pieces nearly fill a device, the fastest shardings do not fit.
+            Judged best = leastBytes > memoryBytes * NEARLY ? null : fastest();
+            if (best != null && best.fits()) {
+                return best;
             }
-            // What is much too large for the solver's count of memory need not be lowered to see that it is.
-            boolean large = free.solution().peakUsage() > memoryBytes * CLEARLY;
-            Judged best = large ? null : simulate(free, false);
             long limit = memoryBytes;
-            for (int round = 0;
-                    round < MEMORY_ROUNDS && (best == null || !best.fits()) && limit >= leastBytes;
-                    round++) {
+            for (int round = 0; round < MEMORY_ROUNDS && limit >= leastBytes; round++) {
                 StepShardings.Found found = shardings.find(limit, solveOptions());
                 if (found.solution().choices().isEmpty()) {
                     break;
@@ -255,11 +252,30 @@ final class LayoutJudge {
                 if (best == null || now.fits() || now.peakBytes() < best.peakBytes()) {
                     best = now;
                 }
+                if (now.fits()) {
+                    break;
+                }
                 // What the solver does not see (copies around collectives, buffers in flight) must fit too.
                 long excess = now.peakBytes() - memoryBytes;
                 limit = Math.min(limit - excess, found.solution().peakUsage() - excess);
             }
-            return best == null ? simulate(free, false) : best;
+            return best == null ? unlimited() : best;
+        }
+
+        /** Null if it is clearly too large by the solver's count of memory, so that it need not be lowered. */
+        private @Nullable Judged fastest() {
+            StepShardings.Found free = shardings.find(StrategyProblem.UNLIMITED, solveOptions());
+            boolean large =
+                    free.solution().choices().isEmpty() || free.solution().peakUsage() > memoryBytes * CLEARLY;
+            return large ? null : simulate(free, false);
+        }
+
+        private Verdict unlimited() {
+            StepShardings.Found free = shardings.find(StrategyProblem.UNLIMITED, solveOptions());
+            return free.solution().choices().isEmpty()
+                    ? new Refused(
+                            layout, "no shardings found: " + free.solution().explanation(), 0)
+                    : simulate(free, false);
         }
 
         /** With values gathered where they are made, or if that is too large, in each phase that uses them. */
