@@ -6,6 +6,7 @@ import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.init.InitialValues;
+import dev.drover.ir.ops.Compare;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import dev.drover.models.BatchInput;
@@ -64,6 +65,47 @@ class FusionTest {
     }
 
     /** From where the tanh in it is nearly linear to where it is 1, with neighbours that join in its loop. */
+    @Test
+    void theGradientOfReluInBothDirections() {
+        ArrayShape shape = ArrayShape.of(DType.F32, 24, 1000);
+        for (boolean above : List.of(true, false)) {
+            Computation computation = Check.build(List.of(shape, shape), (b, p) -> {
+                Instruction x = p.get(0);
+                Instruction zeros = b.zeros(shape);
+                Instruction test =
+                        above ? b.compare(x, zeros, Compare.Direction.GT) : b.compare(zeros, x, Compare.Direction.LT);
+                return b.tuple(b.select(test, p.get(1), zeros));
+            });
+            Random random = new Random(8);
+            double[] x = new double[24 * 1000];
+            Arrays.setAll(x, i -> i % 5 == 0 ? 0.0 : i % 7 == 0 ? -0.0 : random.nextGaussian());
+            List<Literal> inputs = List.of(Literal.ofDoubles(shape, x), Check.random(shape, random));
+            TorchOptions options = TorchOptions.of(MEMORY);
+            try (TorchProgram fused = TorchProgram.compile(computation, options);
+                    TorchProgram plain = TorchProgram.compile(computation, options.withFuse(false))) {
+                assertThat(fused.stepCount()).isEqualTo(1);
+                assertThat(fused.runLiterals(inputs)).isEqualTo(plain.runLiterals(inputs));
+            }
+        }
+    }
+
+    @Test
+    void aTestAgainstAnotherNumberStaysASelect() {
+        ArrayShape shape = ArrayShape.of(DType.F32, 9, 1000);
+        Computation computation = Check.build(List.of(shape, shape), (b, p) -> {
+            Instruction test = b.compare(p.get(0), b.zeros(shape), Compare.Direction.GE);
+            Instruction other = b.compare(p.get(0), b.full(shape, 1), Compare.Direction.GT);
+            return b.tuple(b.select(test, p.get(1), b.zeros(shape)), b.select(other, p.get(1), b.zeros(shape)));
+        });
+        Random random = new Random(9);
+        List<Literal> inputs = List.of(Literal.ofDoubles(shape, new double[9000]), Check.random(shape, random));
+        TorchOptions options = TorchOptions.of(MEMORY);
+        try (TorchProgram fused = TorchProgram.compile(computation, options);
+                TorchProgram plain = TorchProgram.compile(computation, options.withFuse(false))) {
+            assertThat(fused.runLiterals(inputs)).isEqualTo(plain.runLiterals(inputs));
+        }
+    }
+
     @Test
     void geluAndItsGradient() {
         ArrayShape shape = ArrayShape.of(DType.F32, 24, 1000);

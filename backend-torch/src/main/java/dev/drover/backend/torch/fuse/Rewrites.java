@@ -15,6 +15,7 @@ public final class Rewrites {
     private static final List<Pattern> PATTERNS = List.of(
             GeluPattern::forward,
             GeluPattern::backward,
+            ReluPattern::backward,
             LayerNormPattern::apply,
             SoftmaxPattern::forward,
             SoftmaxPattern::backward);

@@ -19,6 +19,7 @@ import org.bytedeco.pytorch.Dispatcher;
 import org.bytedeco.pytorch.IValue;
 import org.bytedeco.pytorch.IValueVector;
 import org.bytedeco.pytorch.OperatorHandle;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.ScalarTypeOptional;
 import org.bytedeco.pytorch.T_TensorTensorTensor_T;
 import org.bytedeco.pytorch.Tensor;
@@ -117,6 +118,22 @@ public final class RowKernels {
             return (emitter, node) -> rows(emitter, node, (binder, out, in) -> {
                 BytePointer form = binder.own(new BytePointer("tanh"));
                 return () -> torch.gelu_backward_out(out, in[0], in[1], form);
+            });
+        }
+    }
+
+    /** {@code x > 0 ? g : 0}, of g and x; where x is NaN, which {@code max(x, 0)} has made its result already, g. */
+    public record ReluGradient() implements Library {
+        @Override
+        public String opcode() {
+            return "drover-relu-gradient";
+        }
+
+        @Override
+        public Emitter.Kernel kernel() {
+            return (emitter, node) -> rows(emitter, node, (binder, out, in) -> {
+                Scalar zero = binder.own(new Scalar(0f));
+                return () -> torch.threshold_backward_out(out, in[0], in[1], zero);
             });
         }
     }
