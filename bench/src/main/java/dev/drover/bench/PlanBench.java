@@ -89,7 +89,10 @@ public final class PlanBench {
         Resharder resharder = new Resharder(mesh, new MeshCollectives(cluster, mesh, 0));
         StageAssignment single = StageAssignment.single(cut);
         StepShardings shardings = timed(() -> new StepShardings(
-                cut, single, Schedules.byName("1f1b"), new MeshPrices(new Roofline(cluster.deviceType(0)), resharder)));
+                cut,
+                single,
+                Schedules.byName("1f1b"),
+                new MeshPrices(new Roofline(cluster.deviceType(0), cluster.measured()), resharder)));
         StepShardings.Found found = timed(() -> shardings.find(
                 StrategyProblem.UNLIMITED,
                 SolveOptions.ofSeconds(60).withWorkLimit(300_000_000).withTargetGap(0.01)));

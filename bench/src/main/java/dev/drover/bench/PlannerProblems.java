@@ -61,7 +61,7 @@ public final class PlannerProblems {
                 cut,
                 assignment,
                 Schedules.byName("1f1b"),
-                new MeshPrices(new Roofline(cluster.deviceType(0)), resharder));
+                new MeshPrices(new Roofline(cluster.deviceType(0), cluster.measured()), resharder));
         long start = System.nanoTime();
         StrategyProblem problem = shardings.integers(mebibytes == 0 ? Long.MAX_VALUE : mebibytes << 20);
         System.out.printf(

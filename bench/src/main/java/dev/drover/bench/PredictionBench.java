@@ -18,10 +18,10 @@ import java.util.concurrent.TimeUnit;
  * command line in processes of its own; the machine is measured anew before each round, in the same minutes.
  *
  * <pre>
- *   java -cp CLASSES dev.drover.bench.PredictionBench [rounds [steps [corpus]]]
+ *   java -cp CLASSES dev.drover.bench.PredictionBench [rounds [steps [corpus [only]]]]
  * </pre>
  *
- * <p>Steps are given as their median, as a fast one (a fifth are faster), and as the processor time that the computing of all workers took:
+ * <p>With {@code only}, plans whose names contain it. Steps are given as their median, as a fast one (a fifth are faster), and as the processor time that the computing of all workers took:
  * on a machine that does other work too, steps are long by what that takes, but processor time is not, and predictions are for a machine
  * that does nothing else.
  */
@@ -56,20 +56,24 @@ public final class PredictionBench {
         if (Files.exists(tied)) {
             cases.add(plan("gpt_tiny_tied, 2 x 1, M=2", tied.toString(), 2, 2, 1, 2));
         }
+        String only = args.length > 3 ? args[3] : "";
+        cases.removeIf(one -> !one.name().contains(only));
         PredictionBench bench = new PredictionBench(folder, steps);
         Map<String, List<Double>> errorsByCase = new TreeMap<>();
         for (int round = 0; round < rounds; round++) {
             deleteCalibration(folder.resolve(".drover"));
             System.out.printf(
                     Locale.ROOT,
-                    "%n%-28s %12s %12s %7s %12s %7s %12s   memory of the workers: predicted / allocated%n",
+                    "%n%-28s %12s %12s %7s %12s %7s %12s %12s %7s   memory of the workers: predicted / allocated%n",
                     "round " + (round + 1),
                     "predicted",
                     "median",
                     "error",
                     "fast",
                     "error",
-                    "processor");
+                    "processor",
+                    "predicted",
+                    "error");
             for (Case one : cases) {
                 errorsByCase.computeIfAbsent(one.name(), k -> new ArrayList<>()).add(bench.run(one));
             }
@@ -154,6 +158,7 @@ public final class PredictionBench {
         List<Double> warm = secondHalf(result.get("stepMillisByStep"));
         List<Double> processors = secondHalf(result.get("processorMillisByStep"));
         double processor = processors.get(processors.size() / 2);
+        double predictedProcessor = result.get("predictedProcessorMillis").asDouble();
         double predicted = result.get("predictedStepMillis").asDouble();
         double median = warm.get(warm.size() / 2);
         double fast = warm.get(warm.size() / 5);
@@ -167,7 +172,7 @@ public final class PredictionBench {
         }
         System.out.printf(
                 Locale.ROOT,
-                "%-28s %9.2f ms %9.2f ms %+5.0f %% %9.2f ms %+5.0f %% %9.2f ms %s%n",
+                "%-28s %9.2f ms %9.2f ms %+5.0f %% %9.2f ms %+5.0f %% %9.2f ms %9.2f ms %+5.0f %% %s%n",
                 one.name(),
                 predicted,
                 median,
@@ -175,6 +180,8 @@ public final class PredictionBench {
                 fast,
                 100 * (predicted / fast - 1),
                 processor,
+                predictedProcessor,
+                100 * (predictedProcessor / processor - 1),
                 memory);
         return 100 * (predicted / median - 1);
     }

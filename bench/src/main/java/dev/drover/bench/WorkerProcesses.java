@@ -10,6 +10,7 @@ import dev.drover.ir.type.DType;
 import dev.drover.models.BatchInput;
 import dev.drover.models.Model;
 import dev.drover.plan.cluster.Calibration;
+import dev.drover.plan.cluster.Measured;
 import dev.drover.plan.cluster.Presets;
 import dev.drover.planner.search.PlanSearch;
 import dev.drover.planner.search.Planned;
@@ -40,7 +41,7 @@ final class WorkerProcesses implements Contender {
     WorkerProcesses(Model model, int workers, int threads) throws IOException {
         TrainingStep flat = Flatten.run(model.step());
         Calibration figures = () -> new Calibration.Figures(
-                workers, Map.of(DType.F32.hloName(), 120e9), 8L << 30, 10e9, 2_000, 2e9, 100_000);
+                workers, Map.of(DType.F32.hloName(), 120e9), 8L << 30, 10e9, 2_000, 2e9, 100_000, Measured.NONE);
         Planned planned = PlanSearch.search(
                 flat,
                 model.name(),

@@ -102,7 +102,7 @@ final class ExplainCommand implements Callable<Integer> {
         List<StrategyPrices.Price> prices = new StrategyPrices(
                         cut.computation(),
                         placed.decisions(),
-                        new Roofline(of.cluster().deviceType(0)),
+                        new Roofline(of.cluster().deviceType(0), of.cluster().measured()),
                         resharder)
                 .of(instruction);
         StageAssignment assignment = placed.assignment();

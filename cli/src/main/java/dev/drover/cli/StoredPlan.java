@@ -1,6 +1,7 @@
 package dev.drover.cli;
 
 import dev.drover.plan.lower.PlanCompiler;
+import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sim.Simulator;
 import dev.drover.plan.task.ExecutionPlan;
@@ -16,10 +17,10 @@ record StoredPlan(Plan plan, LoadedModel model) {
     Planned compiled() {
         Resharder resharder = new Resharder(plan.mesh(), new MeshCollectives(plan.cluster(), plan.mesh(), 0));
         ExecutionPlan execution = PlanCompiler.compile(model.flat(), plan, resharder);
+        DeviceMemory memory = StepMemory.of(model.flat());
         return new Planned(
                 plan,
                 execution,
-                Simulator.simulate(
-                        execution, plan.cluster(), new ProgramRoofline(plan.cluster()), StepMemory.of(model.flat())));
+                Simulator.simulate(execution, plan.cluster(), new ProgramRoofline(plan.cluster(), memory), memory));
     }
 }

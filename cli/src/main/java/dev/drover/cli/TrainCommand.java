@@ -85,6 +85,8 @@ final class TrainCommand implements Callable<Integer> {
     /** By step, of all workers together. */
     private final List<Double> processorMillis = new ArrayList<>();
 
+    private double predictedProcessorMillis;
+
     @Override
     public Integer call() {
         if (steps < 1) {
@@ -99,6 +101,7 @@ final class TrainCommand implements Callable<Integer> {
                 : ModelInputs.of(loaded, data, options.seed);
         Planned planned = stored != null ? stored.compiled() : options.plan(loaded, 4);
         int workers = planned.execution().workers().size();
+        predictedProcessorMillis = planned.simulated().processorNanos() / 1e6;
         Output.progress(inputs.note());
         Output.progress(String.format(
                 Locale.ROOT,
@@ -201,6 +204,7 @@ final class TrainCommand implements Callable<Integer> {
             out.put("stepMillis", record.medianStepMillis());
             out.put("stepMillisByStep", record.stepMillis());
             out.put("processorMillisByStep", processorMillis);
+            out.put("predictedProcessorMillis", predictedProcessorMillis);
             out.put(record.unit().equals("token") ? "tokensPerSecond" : "samplesPerSecond", record.perSecond());
             out.put("predictedStepMillis", record.predictedStepMillis());
             out.put("peakMemoryBytes", record.peakBytes());

@@ -4,10 +4,16 @@ import dev.drover.backend.torch.emit.Compiled;
 import dev.drover.backend.torch.emit.DeviceContext;
 import dev.drover.backend.torch.emit.Emitter;
 import dev.drover.backend.torch.emit.FlatProgram;
+import dev.drover.backend.torch.emit.Node;
+import dev.drover.backend.torch.emit.Step;
+import dev.drover.backend.torch.emit.View;
 import dev.drover.backend.torch.fuse.Rewrites;
+import dev.drover.backend.torch.kernel.Chain;
 import dev.drover.backend.torch.kernel.Kernels;
 import dev.drover.ir.graph.Computation;
+import dev.drover.plan.memory.KernelWork;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -15,10 +21,12 @@ import java.util.function.UnaryOperator;
 
 /** A computation whose kernels and memory are planned; nothing is allocated and libtorch is not loaded yet. */
 public final class TorchLayout {
+    private final FlatProgram program;
     private final Compiled compiled;
     private final int[] donorByOutput;
 
-    private TorchLayout(Compiled compiled, int[] donorByOutput) {
+    private TorchLayout(FlatProgram program, Compiled compiled, int[] donorByOutput) {
+        this.program = program;
         this.compiled = compiled;
         this.donorByOutput = donorByOutput;
     }
@@ -38,7 +46,7 @@ public final class TorchLayout {
         Arrays.fill(donorByOutput, -1);
         donations.forEach((output, input) -> donorByOutput[output] = input);
         Emitter emitter = new Emitter(Kernels::of, rewrites, context);
-        return new TorchLayout(Compiled.compile(program, emitter, donorByOutput), donorByOutput);
+        return new TorchLayout(program, Compiled.compile(program, emitter, donorByOutput), donorByOutput);
     }
 
     /** Size of the pool of temporaries. */
@@ -49,6 +57,36 @@ public final class TorchLayout {
     /** Size of what is written once, when the program is bound. */
     public long constantBytes() {
         return compiled.constantBytes();
+    }
+
+    /** What one run does beside the instructions of some names (bodies of loops counted once). */
+    public KernelWork kernelWork(Set<String> without) {
+        int calls = 0;
+        long bytes = 0;
+        for (Step step : compiled.steps()) {
+            if (!without.contains(step.name())) {
+                calls++;
+                bytes += bytes(step.reads()) + bytes(step.writes());
+            }
+        }
+        long chained = 0;
+        long divided = 0;
+        for (Node node : program.order()) {
+            if (node.op() instanceof Chain chain) {
+                chained += chain.simpleOps() * node.shape().elements();
+                divided += chain.divisions() * node.shape().elements();
+            }
+        }
+        return new KernelWork(calls, bytes, chained, divided);
+    }
+
+    /** Of repeated elements, each counts once. */
+    private static long bytes(List<View> views) {
+        long bytes = 0;
+        for (View view : views) {
+            bytes += Math.min(view.elements(), view.buffer().elements()) * Carriers.width(view.dtype());
+        }
+        return bytes;
     }
 
     /** Outputs that take over the memory of a donated input. */

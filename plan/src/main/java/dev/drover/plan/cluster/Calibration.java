@@ -17,6 +17,7 @@ public interface Calibration {
      * @param flopsPerSecondPerCoreByDType speed of a large matrix product on one core, must include f32
      * @param memoryBytes that all workers together may use
      * @param memoryBytesPerSecond of one core's copy, reading and writing counted
+     * @param measured times while all workers are busy; {@link Measured#NONE} where only peaks were measured
      */
     record Figures(
             int cores,
@@ -25,7 +26,8 @@ public interface Calibration {
             double memoryBytesPerSecond,
             long opOverheadNanos,
             double loopbackBytesPerSecond,
-            long loopbackLatencyNanos) {
+            long loopbackLatencyNanos,
+            Measured measured) {
         public Figures {
             flopsPerSecondPerCoreByDType = Collections.unmodifiableMap(new TreeMap<>(flopsPerSecondPerCoreByDType));
         }

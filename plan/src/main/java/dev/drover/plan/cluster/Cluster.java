@@ -10,8 +10,15 @@ import java.util.List;
  *
  * @param intraHost between two devices of one host
  * @param interHost between two hosts: one network card each
+ * @param measured times of the devices where they were measured, which then count instead of peaks and bandwidths
  */
-public record Cluster(String name, List<DeviceType> deviceTypes, List<Hosts> hosts, Link intraHost, Link interHost) {
+public record Cluster(
+        String name,
+        List<DeviceType> deviceTypes,
+        List<Hosts> hosts,
+        Link intraHost,
+        Link interHost,
+        Measured measured) {
     public Cluster {
         deviceTypes = List.copyOf(deviceTypes);
         hosts = List.copyOf(hosts);
@@ -36,7 +43,12 @@ public record Cluster(String name, List<DeviceType> deviceTypes, List<Hosts> hos
     public static Cluster uniform(
             String name, DeviceType device, int hosts, int devicesPerHost, Link intraHost, Link interHost) {
         return new Cluster(
-                name, List.of(device), List.of(new Hosts(device.name(), hosts, devicesPerHost)), intraHost, interHost);
+                name,
+                List.of(device),
+                List.of(new Hosts(device.name(), hosts, devicesPerHost)),
+                intraHost,
+                interHost,
+                Measured.NONE);
     }
 
     public int devices() {
@@ -112,7 +124,13 @@ public record Cluster(String name, List<DeviceType> deviceTypes, List<Hosts> hos
                 deviceTypes,
                 hosts,
                 intraHost.withBytesPerSecond(intraHost.bytesPerSecond() * factor),
-                interHost.withBytesPerSecond(interHost.bytesPerSecond() * factor));
+                interHost.withBytesPerSecond(interHost.bytesPerSecond() * factor),
+                measured);
+    }
+
+    /** The same with measured times. */
+    public Cluster withMeasured(Measured times) {
+        return new Cluster(name, deviceTypes, hosts, intraHost, interHost, times);
     }
 
     /** The same with this memory per device. */
@@ -121,6 +139,6 @@ public record Cluster(String name, List<DeviceType> deviceTypes, List<Hosts> hos
         for (DeviceType type : deviceTypes) {
             types.add(type.withMemoryBytes(bytes));
         }
-        return new Cluster(name, types, hosts, intraHost, interHost);
+        return new Cluster(name, types, hosts, intraHost, interHost, measured);
     }
 }

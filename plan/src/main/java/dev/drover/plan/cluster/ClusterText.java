@@ -1,9 +1,12 @@
 package dev.drover.plan.cluster;
 
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonMappingException;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import com.fasterxml.jackson.dataformat.yaml.YAMLGenerator;
 import dev.drover.ir.UserError;
@@ -13,6 +16,8 @@ import java.util.stream.Collectors;
 
 /** Clusters as YAML; unknown and missing keys are errors. */
 public final class ClusterText {
+    private static final String MEASURED = "measured";
+
     private ClusterText() {}
 
     private static ObjectMapper mapper() {
@@ -30,12 +35,15 @@ public final class ClusterText {
     public static Cluster parse(String yaml, String source) {
         try {
             // Before values are read, so that a misspelt key is not reported as a missing one.
-            RecordKeys.check(mapper().readTree(yaml), Cluster.class, "cluster (" + source + ")");
-            Cluster cluster = mapper().readValue(yaml, Cluster.class);
+            JsonNode tree = mapper().readTree(yaml);
+            RecordKeys.check(tree, Cluster.class, "cluster (" + source + ")");
+            Written cluster = mapper().readValue(yaml, Written.class);
             if (cluster == null) {
                 throw new UserError("The cluster (" + source + ") must not be empty.");
             }
-            return cluster;
+            JsonNode measured = tree.path(MEASURED);
+            return cluster.toCluster(
+                    measured.isMissingNode() ? Measured.NONE : mapper().treeToValue(measured, Measured.class));
         } catch (JsonMappingException e) {
             for (Throwable cause = e; cause != null; cause = cause.getCause()) {
                 if (cause instanceof UserError error) {
@@ -56,17 +64,26 @@ public final class ClusterText {
     /** The YAML that {@link #parse} reads back. */
     public static String print(Cluster cluster) {
         try {
-            return mapper().writeValueAsString(new Printed(cluster));
+            ObjectNode tree = mapper().valueToTree(new Written(cluster));
+            if (!cluster.measured().equals(Measured.NONE)) {
+                tree.set(MEASURED, mapper().valueToTree(cluster.measured()));
+            }
+            return mapper().writeValueAsString(tree);
         } catch (JsonProcessingException e) {
             throw new IllegalStateException("The cluster (" + cluster.name() + ") must be printable.", e);
         }
     }
 
-    /** The record's components only, in order (without its derived getters). */
-    private record Printed(
+    /** What every cluster file has; nobody writes {@link #MEASURED} times by hand. */
+    @JsonIgnoreProperties(MEASURED)
+    private record Written(
             String name, List<DeviceType> deviceTypes, List<Hosts> hosts, Link intraHost, Link interHost) {
-        Printed(Cluster cluster) {
+        Written(Cluster cluster) {
             this(cluster.name(), cluster.deviceTypes(), cluster.hosts(), cluster.intraHost(), cluster.interHost());
+        }
+
+        Cluster toCluster(Measured measured) {
+            return new Cluster(name, deviceTypes, hosts, intraHost, interHost, measured);
         }
     }
 }

@@ -116,7 +116,7 @@ public final class Presets {
                 figures.memoryBytesPerSecond() * Math.min(share, 1.0),
                 figures.opOverheadNanos());
         Link loopback = new Link(figures.loopbackBytesPerSecond(), figures.loopbackLatencyNanos(), true);
-        return Cluster.uniform(name, device, 1, n, loopback, loopback);
+        return Cluster.uniform(name, device, 1, n, loopback, loopback).withMeasured(figures.measured());
     }
 
     /** V100 data sheet: 15.7 TFLOP/s FP32 (Rhino reckons with 15.6), 125 tensor FP16, 900 GB/s. No BF16 units. */

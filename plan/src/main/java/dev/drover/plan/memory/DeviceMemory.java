@@ -3,7 +3,9 @@ package dev.drover.plan.memory;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.task.Program;
 import dev.drover.plan.task.WorkerPlan;
+import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** What a kind of device needs for values and programs; a backend answers exactly, {@link #ESTIMATE} without one. */
 public interface DeviceMemory {
@@ -21,6 +23,11 @@ public interface DeviceMemory {
             return new ProgramFootprint(liveness.poolBytes(), 0, donations.keySet());
         }
     };
+
+    /** What the kernels of a program do; null where that is not known. */
+    default @Nullable KernelWork kernels(Program program, List<Integer> meshRanks) {
+        return null;
+    }
 
     /** Bytes of an array's elements. */
     long sizeBytes(ArrayShape shape);

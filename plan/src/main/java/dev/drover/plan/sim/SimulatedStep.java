@@ -45,6 +45,11 @@ public record SimulatedStep(
         return mean(DeviceTime::bubbleNanos);
     }
 
+    /** Of all devices together. */
+    public double processorNanos() {
+        return devices.stream().mapToDouble(DeviceTime::processorNanos).sum();
+    }
+
     private double mean(ToDoubleFunction<DeviceTime> part) {
         return devices.stream().mapToDouble(part).average().orElse(0);
     }

@@ -25,7 +25,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Interprets an execution plan in simulated time. A worker takes its tasks in order: programs and combinations occupy its compute lane;
  * a send goes to its lane once all before it in the list have ended, a receive a few receives earlier (see {@link Lookahead}), and the
- * list goes on. A transfer runs when it is the next of both lanes. The devices of a mesh run a program in step. Worker r is device r of the cluster.
+ * list goes on. A transfer runs when it is the next of both lanes. The devices of a mesh run a program in step. Worker r is device r of the
+ * cluster. Devices that share processors are the faster the fewer of them compute.
  *
  * <pre>
  * rank 0   compute  [F0][F1]          [B0][F2]
@@ -41,6 +42,8 @@ public final class Simulator {
     private final Network network;
     private final List<Span> spans = new ArrayList<>();
     private final Map<String, ProgramCost.ProgramTime> timeByProgramAndMesh = new HashMap<>();
+    private final int processors;
+    private final int devices;
     private double now;
 
     /** A value of one micro-batch, or of the step (-1). */
@@ -49,6 +52,9 @@ public final class Simulator {
             return new Buffer(value, value.perMicroBatch() ? microBatch : -1);
         }
     }
+
+    /** What a compute lane does; the rest of its time is for collectives. */
+    private record Activity(String label, int microBatch, double startNanos, double computeShare) {}
 
     private Simulator(ExecutionPlan plan, Cluster cluster, ProgramCost cost, DeviceMemory memory) {
         if (plan.workers().size() > cluster.devices()) {
@@ -60,6 +66,8 @@ public final class Simulator {
         this.cost = cost;
         this.network = new Network(cluster);
         WorkerLayouts layouts = new WorkerLayouts(plan, memory);
+        this.processors = cluster.measured().processors();
+        this.devices = cluster.devices();
         for (WorkerPlan worker : plan.workers()) {
             workers.add(new Worker(
                     worker,
@@ -88,14 +96,16 @@ public final class Simulator {
                 }
                 moved |= startTransfers();
             }
+            double speed = speed();
             double next = network.nextNanos();
             for (Worker worker : workers) {
-                if (worker.busyUntil > now) {
-                    next = Math.min(next, worker.busyUntil);
-                }
+                next = Math.min(next, worker.endsAt(speed));
             }
             if (Double.isInfinite(next)) {
                 break;
+            }
+            for (Worker worker : workers) {
+                worker.work((next - now) * speed, worker.endsAt(speed) <= next);
             }
             for (Network.Transfer transfer : network.advance(next)) {
                 now = next;
@@ -119,6 +129,18 @@ public final class Simulator {
         spans.sort(
                 Comparator.comparing(Span::startNanos).thenComparing(Span::rank).thenComparing(Span::lane));
         return new SimulatedStep(now, devices, memory, spans, stages);
+    }
+
+    /**
+     * How much faster than measured the devices that compute now are: times were measured with all devices sharing the processors.
+     */
+    private double speed() {
+        long active =
+                workers.stream().filter(worker -> worker.remainingNanos > 0).count();
+        if (processors == 0 || active == 0) {
+            return 1;
+        }
+        return Math.min(1, (double) processors / active) / Math.min(1, (double) processors / devices);
     }
 
     private boolean startTransfers() {
@@ -192,12 +214,16 @@ public final class Simulator {
         private boolean sending;
         private boolean receiving;
         private int next;
-        private double busyUntil;
+        /** Of what the compute lane does now, at the speed at which times were measured. */
+        private double remainingNanos;
+
+        private @Nullable Activity activity;
         private @Nullable Runnable atEnd;
         private double idleSince;
         private double lastArrivalStart;
         private double lastArrival;
         private double computeNanos;
+        private double workNanos;
         private double collectiveNanos;
         private double pointToPointNanos;
 
@@ -244,11 +270,12 @@ public final class Simulator {
             boolean moved = false;
             while (true) {
                 if (atEnd != null) {
-                    if (busyUntil > now) {
+                    if (remainingNanos > 0) {
                         return moved;
                     }
                     Runnable end = atEnd;
                     atEnd = null;
+                    finishActivity();
                     idleSince = now;
                     end.run();
                     moved = true;
@@ -337,7 +364,7 @@ public final class Simulator {
             for (int rank : plan.meshRanks()) {
                 Worker other = workers.get(rank);
                 mesh.add(other);
-                if (other.atEnd != null && other != this && other.busyUntil <= now) {
+                if (other.atEnd != null && other != this && other.remainingNanos <= 0) {
                     other.advance();
                 }
                 if (other.atEnd != null
@@ -371,15 +398,31 @@ public final class Simulator {
                 double from = Math.max(idleSince, lastArrivalStart);
                 pointToPointNanos += Math.max(0, Math.min(lastArrival, now) - from);
             }
-            computeNanos += nanos;
-            collectiveNanos += waitNanos;
-            busyUntil = now + nanos + waitNanos;
+            remainingNanos = nanos + waitNanos;
+            workNanos += nanos;
+            activity = new Activity(label, microBatch, now, remainingNanos == 0 ? 1 : nanos / remainingNanos);
             atEnd = end;
             noteMemory();
             next++;
-            if (busyUntil > now) {
-                spans.add(new Span(plan.rank(), Span.Lane.COMPUTE, label, microBatch, now, busyUntil));
+        }
+
+        private void finishActivity() {
+            Activity done = activity;
+            activity = null;
+            if (done != null && now > done.startNanos()) {
+                computeNanos += (now - done.startNanos()) * done.computeShare();
+                collectiveNanos += (now - done.startNanos()) * (1 - done.computeShare());
+                spans.add(new Span(
+                        plan.rank(), Span.Lane.COMPUTE, done.label(), done.microBatch(), done.startNanos(), now));
             }
+        }
+
+        double endsAt(double speed) {
+            return remainingNanos > 0 ? now + remainingNanos / speed : Double.POSITIVE_INFINITY;
+        }
+
+        void work(double nanos, boolean ends) {
+            remainingNanos = ends ? 0 : Math.max(0, remainingNanos - nanos);
         }
 
         DeviceTime time(double step) {
@@ -388,7 +431,8 @@ public final class Simulator {
                     computeNanos,
                     collectiveNanos,
                     pointToPointNanos,
-                    step - computeNanos - collectiveNanos - pointToPointNanos);
+                    step - computeNanos - collectiveNanos - pointToPointNanos,
+                    workNanos * (processors == 0 ? 1 : Math.min(1, (double) processors / devices)));
         }
     }
 }

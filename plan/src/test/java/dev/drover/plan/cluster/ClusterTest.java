@@ -8,13 +8,29 @@ import dev.drover.ir.type.DType;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class ClusterTest {
-    private static final Calibration FIXED =
-            () -> new Calibration.Figures(2, Map.of("f32", 2e11, "bf16", 5e11), 16L << 30, 1e10, 2000, 3e9, 40_000);
+    private static final Calibration FIXED = () -> new Calibration.Figures(
+            2, Map.of("f32", 2e11, "bf16", 5e11), 16L << 30, 1e10, 2000, 3e9, 40_000, Measured.NONE);
+
+    @Test
+    void measuredTimesPrintAndParseBackAndAreNotAskedFor() {
+        Cluster plain = Presets.parse("m8:1", FIXED);
+        assertThat(ClusterText.print(plain)).doesNotContain("measured");
+        Measured times =
+                new Measured(2, new TreeMap<>(Map.of("dot", new TreeMap<>(Map.of(1024L, 500.0, 2048L, 900.0)))));
+        Cluster measured = plain.withMeasured(times);
+        assertThat(ClusterText.parse(ClusterText.print(measured), "printed")).isEqualTo(measured);
+        String misspelt = ClusterText.print(measured).replace("processors", "procesors");
+        assertThatThrownBy(() -> ClusterText.parse(misspelt, "misspelt"))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("procesors")
+                .hasMessageContaining("misspelt");
+    }
 
     @Test
     void presetsPrintAndParseBack() {

@@ -19,6 +19,7 @@ import dev.drover.plan.ChainModel;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.cluster.DeviceType;
 import dev.drover.plan.cluster.Link;
+import dev.drover.plan.cluster.Measured;
 import dev.drover.plan.memory.Liveness;
 import dev.drover.plan.memory.MemoryKind;
 import dev.drover.plan.schedule.Schedule;
@@ -43,6 +44,7 @@ import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -102,6 +104,22 @@ class SimulatorTest {
                                 + device.bubbleNanos())
                         .isCloseTo(step.stepNanos(), within(1.0));
             }
+        }
+    }
+
+    /** Times are measured with all devices computing, so who computes alone is as much faster as there are devices to a processor. */
+    @ParameterizedTest
+    @CsvSource({"4,1,2,6", "4,1,1,3", "4,1,4,12", "2,8,1,24", "3,16,1,48"})
+    void devicesThatShareProcessorsAreFasterTheFewerCompute(int stages, int microBatches, int processors, int millis) {
+        Measured shared = new Measured(processors, new TreeMap<>());
+        for (ScheduleKind kind : Schedules.ALL) {
+            SimulatedStep step = Simulator.simulate(
+                    pipeline(stages, microBatches, kind),
+                    cluster(stages, 1e30, 0).withMeasured(shared),
+                    ONE_TWO);
+            assertThat(step.stepNanos()).as(kind.name()).isCloseTo(1e6 * millis, within(1.0));
+            assertThat(step.processorNanos())
+                    .isCloseTo(3e6 * microBatches * stages * Math.min(1.0, (double) processors / stages), within(1.0));
         }
     }
 

@@ -2,6 +2,7 @@ package dev.drover.planner.cost;
 
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.cluster.Link;
+import dev.drover.plan.cluster.Measured;
 import dev.drover.plan.sharding.CollectiveKind;
 import java.util.List;
 import java.util.TreeMap;
@@ -22,8 +23,9 @@ import java.util.TreeMap;
  * @param link the slowest that any group needs
  * @param sharers c: the groups that pass one host's network card at the same time, or the devices of a host if its inner link is
  *     shared
+ * @param measured times of all-reduce, from which the others follow, where they were measured (see {@link #measuredNanos})
  */
-public record CollectiveTimes(int devices, Link link, int sharers) {
+public record CollectiveTimes(int devices, Link link, int sharers, Measured measured) {
 
     /** Of these groups of cluster device numbers, which must be of one size. */
     public static CollectiveTimes of(Cluster cluster, List<List<Integer>> groups) {
@@ -41,7 +43,7 @@ public record CollectiveTimes(int devices, Link link, int sharers) {
         int sharers = link.shared()
                 ? sharersByHost.values().stream().max(Integer::compare).orElse(1)
                 : 1;
-        return new CollectiveTimes(groups.get(0).size(), link, sharers);
+        return new CollectiveTimes(groups.get(0).size(), link, sharers, cluster.measured());
     }
 
     /** Time in nanoseconds. */
@@ -49,6 +51,9 @@ public record CollectiveTimes(int devices, Link link, int sharers) {
         int n = devices;
         if (n == 1) {
             return 0;
+        }
+        if (measured.knows("all-reduce/" + n)) {
+            return measuredNanos("all-reduce/" + n, kind, sizeBytes);
         }
         double alpha = link.latencyNanos();
         double wholeNanos = sizeBytes * 1e9 * sharers / link.bytesPerSecond();
@@ -59,4 +64,23 @@ public record CollectiveTimes(int devices, Link link, int sharers) {
             case COLLECTIVE_PERMUTE -> alpha + wholeNanos;
         };
     }
+
+    /**
+     * The runtime exchanges pieces directly: an all-reduce of few bytes is one exchange of everything, one of many is a reduce-scatter and
+     * an all-gather, which take half of it each.
+     */
+    private double measuredNanos(String allReduce, CollectiveKind kind, long sizeBytes) {
+        boolean small = sizeBytes <= SMALL_BYTES;
+        double whole = measured.nanos(allReduce, (double) sizeBytes);
+        double oneExchange = measured.nanos(allReduce, (double) Math.min(sizeBytes, SMALL_BYTES) / devices);
+        double half = small ? oneExchange : Math.max(oneExchange, whole / 2);
+        return switch (kind) {
+            case ALL_REDUCE -> whole;
+            case ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL -> half;
+            case COLLECTIVE_PERMUTE -> small ? whole : whole * devices / (2.0 * (devices - 1));
+        };
+    }
+
+    /** Up to here an all-reduce is one exchange. */
+    private static final long SMALL_BYTES = 32 << 10;
 }

@@ -4,6 +4,8 @@ import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.Collective;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.cluster.Cluster;
+import dev.drover.plan.memory.DeviceMemory;
+import dev.drover.plan.memory.KernelWork;
 import dev.drover.plan.sharding.CollectiveKind;
 import dev.drover.plan.sim.ProgramCost;
 import dev.drover.plan.task.Program;
@@ -11,8 +13,13 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
-/** Times of per-device programs: the roofline for each instruction, alpha-beta for each collective, beside each other. */
+/**
+ * Times of per-device programs: the roofline for each instruction, alpha-beta for each collective, beside each other. Where the devices
+ * were measured: the measured time of each product of matrices and each collective, and for the rest that of the kernels which the backend
+ * makes of it, by their calls, the bytes that they read and write, and what they compute.
+ */
 public final class ProgramRoofline implements ProgramCost {
     private static final Map<String, CollectiveKind> KIND_BY_OPCODE = new HashMap<>();
 
@@ -23,27 +30,49 @@ public final class ProgramRoofline implements ProgramCost {
     }
 
     private final Cluster cluster;
+    private final DeviceMemory memory;
+    private final @Nullable MeasuredWork measured;
 
+    /** For devices whose backend is not known. */
     public ProgramRoofline(Cluster cluster) {
+        this(cluster, DeviceMemory.ESTIMATE);
+    }
+
+    public ProgramRoofline(Cluster cluster, DeviceMemory memory) {
         this.cluster = cluster;
+        this.memory = memory;
+        this.measured = MeasuredWork.canPrice(cluster.measured()) ? new MeasuredWork(cluster.measured()) : null;
     }
 
     @Override
     public ProgramTime time(Program program, List<Integer> meshRanks) {
-        Roofline roofline = new Roofline(cluster.deviceType(meshRanks.get(0)));
-        double compute = 0;
+        Roofline roofline = new Roofline(cluster.deviceType(meshRanks.get(0)), cluster.measured());
+        KernelWork kernels = measured == null ? null : memory.kernels(program, meshRanks);
+        double[] nanos = new double[program.computation().size()];
+        double byInstruction = 0;
+        double byKernel = measured == null || kernels == null ? 0 : measured.kernelNanos(kernels);
+        for (Instruction instruction : program.computation().instructions()) {
+            if (instruction.op() instanceof Collective) {
+                continue;
+            }
+            double flops = (double) instruction.op().flops(instruction.operandShapes(), instruction.shape());
+            List<ArrayShape> operands = leaves(instruction.operands());
+            List<ArrayShape> results = instruction.shape().leaves();
+            nanos[instruction.id()] = roofline.nanos(instruction, flops, operands, results);
+            byInstruction += nanos[instruction.id()];
+            if (measured != null) {
+                byKernel += measured.besideKernelsNanos(instruction, flops, operands, results);
+            }
+        }
+        double compute = kernels == null ? byInstruction : byKernel;
+        // An instruction takes of the kernels' time what it takes of the instructions'.
+        double share = byInstruction == 0 ? 0 : compute / byInstruction;
         CollectiveOverlap overlap = new CollectiveOverlap();
         for (Instruction instruction : program.computation().instructions()) {
             if (instruction.op() instanceof Collective exchange) {
                 overlap.collective(instruction, collectiveNanos(instruction, exchange, meshRanks));
             } else {
-                double nanos = roofline.nanos(
-                        instruction,
-                        (double) instruction.op().flops(instruction.operandShapes(), instruction.shape()),
-                        leaves(instruction.operands()),
-                        instruction.shape().leaves());
-                overlap.compute(instruction, nanos);
-                compute += nanos;
+                overlap.compute(instruction, nanos[instruction.id()] * share);
             }
         }
         return new ProgramTime(Math.round(compute), Math.round(overlap.exposedNanos()));

@@ -4,19 +4,28 @@ import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import dev.drover.plan.cluster.DeviceType;
+import dev.drover.plan.cluster.Measured;
 import dev.drover.planner.spmd.InstructionCost;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Compute time from a roofline: the larger of flops over the device's speed for the element type and bytes read and written over
- * its memory bandwidth, plus the fixed time of an op. Ops that only give another view of their operand take nothing.
+ * its memory bandwidth, plus the fixed time of an op. Ops that only give another view of their operand take nothing. Where the devices
+ * of a cluster were measured, what was measured counts instead.
  */
 public final class Roofline implements InstructionCost {
     private final DeviceType device;
+    private final @Nullable MeasuredWork measured;
 
     public Roofline(DeviceType device) {
+        this(device, Measured.NONE);
+    }
+
+    public Roofline(DeviceType device, Measured measured) {
         this.device = device;
+        this.measured = MeasuredWork.canPrice(measured) ? new MeasuredWork(measured) : null;
     }
 
     /** Time of a whole instruction on one device. */
@@ -34,6 +43,9 @@ public final class Roofline implements InstructionCost {
 
     @Override
     public double nanos(Instruction whole, double flops, List<ArrayShape> operands, List<ArrayShape> results) {
+        if (measured != null) {
+            return measured.nanos(whole, flops, operands, results);
+        }
         if (whole.op().isView()) {
             return 0;
         }

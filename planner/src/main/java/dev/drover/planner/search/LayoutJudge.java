@@ -3,6 +3,7 @@ package dev.drover.planner.search;
 import dev.drover.ir.UserError;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.plan.cluster.Cluster;
+import dev.drover.plan.cluster.Measured;
 import dev.drover.plan.lower.PlanCompiler;
 import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.plan.mesh.Mesh;
@@ -117,7 +118,7 @@ final class LayoutJudge {
         MeshPrices prices = pricesByMesh.computeIfAbsent(
                 layout.mesh(),
                 mesh -> new MeshPrices(
-                        new Roofline(cluster.deviceType(0)),
+                        new Roofline(cluster.deviceType(0), cluster.measured()),
                         new Resharder(mesh, new MeshCollectives(cluster, mesh, 0))));
         StepShardings shardings = new StepShardings(cut, assignment, Schedules.byName(layout.schedule()), prices);
         List<Long> leastBytesByStage = shardings.leastBytesByStage();
@@ -125,7 +126,8 @@ final class LayoutJudge {
         if (tooLarge != null) {
             return tooLarge;
         }
-        double leastNanos = shardings.leastNanos();
+        // Measured devices are priced by kernels, which take less than their instructions one by one.
+        double leastNanos = cluster.measured().equals(Measured.NONE) ? shardings.leastNanos() : 0;
         if (best != null && leastNanos >= best.simulated().stepNanos()) {
             return new Refused(
                     layout,
@@ -291,7 +293,8 @@ final class LayoutJudge {
         private Judged simulate(StepShardings.Found found, boolean gatherPerPhase, boolean memoryBinds) {
             ExecutionPlan execution = PlanCompiler.compile(
                     cut, assignment, found.decisions(), resharder, layout.schedule(), gatherPerPhase);
-            SimulatedStep simulated = Simulator.simulate(execution, cluster, new ProgramRoofline(cluster), memory);
+            SimulatedStep simulated =
+                    Simulator.simulate(execution, cluster, new ProgramRoofline(cluster, memory), memory);
             return new Judged(layout, cut, assignment, found, execution, simulated, gatherPerPhase, memoryBinds);
         }
     }

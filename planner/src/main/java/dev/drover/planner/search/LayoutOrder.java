@@ -21,7 +21,7 @@ final class LayoutOrder {
     private LayoutOrder() {}
 
     static List<Layout> mostPromisingFirst(List<Layout> layouts, TrainingStep step, Cluster cluster) {
-        Roofline roofline = new Roofline(cluster.deviceType(0));
+        Roofline roofline = new Roofline(cluster.deviceType(0), cluster.measured());
         double work = 0;
         double fixed = 0;
         for (Instruction instruction : step.graph().entry().instructions()) {

@@ -11,6 +11,7 @@ import dev.drover.models.Zoo;
 import dev.drover.plan.cluster.Calibration;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.cluster.DeviceType;
+import dev.drover.plan.cluster.Measured;
 import dev.drover.plan.cluster.Presets;
 import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.plan.memory.WorkerLayout;
@@ -70,8 +71,8 @@ class PlanSearchTest {
     /** Devices that update a part of the parameters each gather them together, and what is gathered lies in the place of the old ones. */
     @Test
     void updatedPartsAreGatheredTogetherInTheirPlace() {
-        Calibration figures =
-                () -> new Calibration.Figures(2, Map.of("f32", 120e9), 8L << 30, 10e9, 2_000, 2e9, 100_000);
+        Calibration figures = () ->
+                new Calibration.Figures(2, Map.of("f32", 120e9), 8L << 30, 10e9, 2_000, 2e9, 100_000, Measured.NONE);
         ExecutionPlan plan = PlanSearch.search(
                         flat("gpt:layers=2,hidden=512,heads=8,seq=256,batch=4"),
                         "test",

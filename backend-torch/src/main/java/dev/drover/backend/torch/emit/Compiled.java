@@ -133,6 +133,20 @@ public record Compiled(
         return count;
     }
 
+    /** Steps of one run, bodies of loops counted once. */
+    public List<Step> steps() {
+        List<Step> all = new ArrayList<>();
+        collect(code.steps, all);
+        return all;
+    }
+
+    private static void collect(List<Step> steps, List<Step> all) {
+        for (Step step : steps) {
+            all.add(step);
+            step.blocks().forEach(block -> collect(block.steps(), all));
+        }
+    }
+
     /** What {@link #bind} asks of its allocator in all, each piece aligned. */
     public long constantBytes() {
         return code.buffers.stream()

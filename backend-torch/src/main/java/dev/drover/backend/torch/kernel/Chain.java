@@ -60,6 +60,28 @@ public record Chain(List<String> opcodes, List<Integer> left, List<Integer> righ
         return opcode.equals(RowKernels.GELU) || opcode.equals(RowKernels.GELU_GRADIENT);
     }
 
+    /** Additions and the like that it computes for each element; what GELU does beside its division takes as long as some of them. */
+    public long simpleOps() {
+        long simple = 0;
+        for (String opcode : opcodes) {
+            simple += isDivision(opcode)
+                    ? 0
+                    : opcode.equals(RowKernels.GELU) ? 8 : opcode.equals(RowKernels.GELU_GRADIENT) ? 10 : 1;
+        }
+        return simple;
+    }
+
+    /** Divisions and square roots that it computes for each element. */
+    public long divisions() {
+        return opcodes.stream()
+                .filter(opcode -> isDivision(opcode) || takesAlone(opcode))
+                .count();
+    }
+
+    private static boolean isDivision(String opcode) {
+        return opcode.equals("divide") || opcode.equals("sqrt");
+    }
+
     @Override
     public String opcode() {
         return "drover-chain";

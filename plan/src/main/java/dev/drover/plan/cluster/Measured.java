@@ -1,0 +1,71 @@
+package dev.drover.plan.cluster;
+
+import java.util.Collections;
+import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * What was measured on the devices of one machine while all of them worked: times by size, for kinds of work.
+ *
+ * <pre>
+ *   kernel            1            each call of a kernel, however small
+ *   dot               flops        a product of matrices, the call included
+ *   pass              bytes        read and written by a kernel that computes little
+ *   chain             elements     an addition or the like in a chain of elementwise ops, beside the pass
+ *   division          elements     a division or square root in such a chain
+ *   transcendental    elements     an exponential or the like, beside the pass
+ *   all-reduce/N      bytes        among N devices, all groups at the same time
+ * </pre>
+ *
+ * @param processors that the devices of a host share: when fewer devices than all compute, they are faster; 0 if each has its own
+ * @param nanosBySizeByKind empty for devices that were not measured
+ */
+public record Measured(int processors, SortedMap<String, SortedMap<Long, Double>> nanosBySizeByKind) {
+
+    /** Nothing. */
+    public static final Measured NONE = new Measured(0, Collections.emptySortedMap());
+
+    public Measured {
+        SortedMap<String, SortedMap<Long, Double>> copy = new TreeMap<>();
+        nanosBySizeByKind.forEach(
+                (kind, nanos) -> copy.put(kind, Collections.unmodifiableSortedMap(new TreeMap<>(nanos))));
+        nanosBySizeByKind = Collections.unmodifiableSortedMap(copy);
+    }
+
+    /** Whether a kind of work was measured. */
+    public boolean knows(String kind) {
+        return nanosBySizeByKind.containsKey(kind);
+    }
+
+    /**
+     * Time of work of some size: in proportion where one size was measured; else between two measured sizes on the line through them in
+     * logarithms, below the smallest as long as that, above the largest in proportion to it.
+     */
+    public double nanos(String kind, double size) {
+        SortedMap<Long, Double> samples = nanosBySizeByKind.get(kind);
+        if (samples == null || samples.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "The kind (" + kind + ") of work must be one of " + nanosBySizeByKind.keySet() + ".");
+        }
+        long largest = samples.lastKey();
+        double largestNanos = samples.getOrDefault(largest, 0.0);
+        if (size >= largest || samples.size() == 1) {
+            return largestNanos * size / largest;
+        }
+        Map.Entry<Long, Double> below = null;
+        for (Map.Entry<Long, Double> sample : samples.entrySet()) {
+            if (sample.getKey() > size) {
+                return below == null ? sample.getValue() : between(below, sample, size);
+            }
+            below = sample;
+        }
+        return largestNanos;
+    }
+
+    private static double between(Map.Entry<Long, Double> below, Map.Entry<Long, Double> above, double size) {
+        double share = Math.log(size / below.getKey()) / Math.log((double) above.getKey() / below.getKey());
+        double from = Math.max(1e-3, below.getValue());
+        return from * Math.pow(Math.max(1e-3, above.getValue()) / from, share);
+    }
+}

@@ -1,0 +1,123 @@
+package dev.drover.planner.cost;
+
+import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.ops.Dot;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.plan.cluster.Measured;
+import dev.drover.plan.memory.KernelWork;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Times of instructions from times that were measured. Elementwise work is joined to chains by the backend, each of which reads and writes
+ * memory once; so it is priced by the kernels that the backend makes ({@link #kernelNanos}), or, before a program is made, as if every
+ * instruction wrote its result to memory.
+ */
+final class MeasuredWork {
+    /** What is not here is elementwise. */
+    private static final Map<String, String> KIND_BY_OPCODE = new HashMap<>();
+
+    private static final String NONE = "none";
+    private static final String DOT = "dot";
+    private static final String PASS = "pass";
+    private static final String TRANSCENDENTAL = "transcendental";
+    private static final String KERNEL = "kernel";
+    private static final String CHAIN = "chain";
+    private static final String DIVISION = "division";
+    private static final List<String> KINDS = List.of(KERNEL, DOT, PASS, CHAIN, DIVISION, TRANSCENDENTAL);
+    private static final String READ = "read";
+    private static final String MOVE = "move";
+
+    static {
+        rows(NONE, "add-dependency bitcast broadcast constant copy domain get-tuple-element iota optimization-barrier");
+        rows(NONE, "parameter partition-id replica-id reshape slice transpose tuple");
+        rows(DOT, "call conditional convolution dot fusion triangular-solve while");
+        rows(TRANSCENDENTAL, "atan2 cbrt cosine erf exponential exponential-minus-one log log-plus-one logistic power");
+        rows(TRANSCENDENTAL, "rng rng-bit-generator sine tan tanh");
+        rows(READ, "batch-norm-grad batch-norm-training reduce reduce-window");
+        rows(
+                MOVE,
+                "concatenate dynamic-slice dynamic-update-slice gather pad reverse scatter select-and-scatter sort topk");
+    }
+
+    private static void rows(String kind, String opcodes) {
+        for (String opcode : opcodes.split(" ")) {
+            KIND_BY_OPCODE.put(opcode, kind);
+        }
+    }
+
+    private final Measured measured;
+
+    MeasuredWork(Measured measured) {
+        this.measured = measured;
+    }
+
+    /** Whether the times suffice. */
+    static boolean canPrice(Measured measured) {
+        return KINDS.stream().allMatch(measured::knows);
+    }
+
+    private static String kind(Instruction instruction) {
+        return KIND_BY_OPCODE.getOrDefault(
+                instruction.op().opcode(), instruction.op().isView() ? NONE : "elementwise");
+    }
+
+    /** An instruction by itself. */
+    double nanos(Instruction instruction, double flops, List<ArrayShape> operands, List<ArrayShape> results) {
+        double own = besideKernelsNanos(instruction, flops, operands, results);
+        double call = measured.nanos(KERNEL, 1);
+        return switch (kind(instruction)) {
+            case NONE, DOT -> own;
+            case READ -> own + call + measured.nanos(PASS, bytes(operands));
+            case MOVE -> own + call + measured.nanos(PASS, 2 * bytes(results));
+            // Mostly in a chain of some ops, of which one in three results goes to memory.
+            default ->
+                own + call / 3 + measured.nanos(PASS, bytes(results)) / 3 + elementwiseNanos(instruction, results);
+        };
+    }
+
+    /** All kernels of a program but products and collectives. */
+    double kernelNanos(KernelWork kernels) {
+        return measured.nanos(KERNEL, kernels.calls())
+                + measured.nanos(PASS, (double) kernels.bytes())
+                + measured.nanos(CHAIN, (double) kernels.chainElements())
+                + measured.nanos(DIVISION, (double) kernels.divisionElements());
+    }
+
+    /** What of an instruction is not in {@link #kernelNanos}: products of matrices, and computing that is slower than memory. */
+    double besideKernelsNanos(
+            Instruction instruction, double flops, List<ArrayShape> operands, List<ArrayShape> results) {
+        String kind = kind(instruction);
+        if (kind.equals(DOT)) {
+            double batch = batch(instruction, operands);
+            return batch * measured.nanos(DOT, flops / batch);
+        }
+        return kind.equals(TRANSCENDENTAL) ? measured.nanos(TRANSCENDENTAL, elements(results)) : 0;
+    }
+
+    private double elementwiseNanos(Instruction instruction, List<ArrayShape> results) {
+        String opcode = instruction.op().opcode();
+        String kind = opcode.equals("divide") || opcode.equals("sqrt") || opcode.equals("rsqrt") ? DIVISION : CHAIN;
+        return measured.nanos(kind, elements(results));
+    }
+
+    /** Products that are made one by one. */
+    private static double batch(Instruction instruction, List<ArrayShape> operands) {
+        double batch = 1;
+        if (instruction.op() instanceof Dot dot) {
+            for (int dim : dot.lhsBatch()) {
+                batch *= operands.get(0).dim(dim);
+            }
+        }
+        return Math.max(1, batch);
+    }
+
+    private static double elements(List<ArrayShape> shapes) {
+        return shapes.stream().mapToDouble(ArrayShape::elements).sum();
+    }
+
+    private static double bytes(List<ArrayShape> shapes) {
+        return shapes.stream().mapToDouble(ArrayShape::sizeBytes).sum();
+    }
+}
