@@ -47,6 +47,11 @@ final class Budget {
         work.add(entries);
     }
 
+    /** All work so far. */
+    long spent() {
+        return work.sum();
+    }
+
     boolean over() {
         return (deterministic() && work.sum() >= workLimit) || late();
     }

@@ -3,6 +3,7 @@ package dev.drover.solver;
 import java.util.Arrays;
 import java.util.PriorityQueue;
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Exact minimization over a set of free variables by eliminating one after the other, the rest being fixed.
@@ -152,7 +153,26 @@ final class Elimination {
     /** The same; throws {@link Budget.Late} if the time ends before. */
     static Elimination plan(
             Core core, int[] candidates, int maxEntries, long maxTotalEntries, SplittableRandom random, Budget budget) {
-        return new Elimination(core, new Order(core, candidates, maxEntries, maxTotalEntries, random, budget));
+        return new Elimination(core, new Order(core, candidates, maxEntries, maxTotalEntries, random, budget, false));
+    }
+
+    /**
+     * Eliminates in the order given; null if a table would be too large.
+     *
+     * @param core the problem
+     * @param order variables to free, the first to eliminate first
+     * @param maxEntries limit of a table
+     * @param maxTotalEntries limit of all tables together
+     * @param budget ends it by {@link Budget.Late}
+     */
+    static @Nullable Elimination inOrder(Core core, int[] order, int maxEntries, long maxTotalEntries, Budget budget) {
+        Order plan = new Order(core, order, maxEntries, maxTotalEntries, new SplittableRandom(0), budget, true);
+        return plan.order.length == order.length ? new Elimination(core, plan) : null;
+    }
+
+    /** The variables of which the bucket's table depends. */
+    int[] scope(int bucket) {
+        return scope[bucket];
     }
 
     /** Entries of all tables, the work of one minimization; that of making the order is about as much. */
@@ -342,6 +362,7 @@ final class Elimination {
         private final double[] logSize;
         private final int[] mark;
         private int stamp;
+        private final boolean asGiven;
 
         Order(
                 Core core,
@@ -349,7 +370,9 @@ final class Elimination {
                 int maxEntries,
                 long maxTotalEntries,
                 SplittableRandom random,
-                Budget budget) {
+                Budget budget,
+                boolean asGiven) {
+            this.asGiven = asGiven;
             int n = candidates.length;
             this.local = new int[core.size];
             Arrays.fill(local, -1);
@@ -376,7 +399,7 @@ final class Elimination {
             PriorityQueue<Entry> queue = new PriorityQueue<>(n + 1);
             for (int i = 0; i < n; i++) {
                 noise[i] = random.nextDouble() * 0.5;
-                key[i] = tableLog(i) + noise[i];
+                key[i] = asGiven ? i : tableLog(i) + noise[i];
                 queue.add(new Entry(key[i], i));
             }
             boolean[] done = new boolean[n];
@@ -394,6 +417,9 @@ final class Elimination {
                 }
                 double log = tableLog(i);
                 boolean full = total + Math.exp(log) > maxTotalEntries && degree[i] > 0;
+                if (asGiven && (log > maxLog || full)) {
+                    break;
+                }
                 if (log > maxLog || full) {
                     int victim = victim(i, full, random);
                     done[victim] = true;
@@ -442,7 +468,7 @@ final class Elimination {
 
         private void refresh(int i, double[] key, double[] noise, PriorityQueue<Entry> queue) {
             double now = tableLog(i) + noise[i];
-            if (now != key[i]) {
+            if (!asGiven && now != key[i]) {
                 key[i] = now;
                 queue.add(new Entry(now, i));
             }

@@ -28,6 +28,7 @@ final class LocalSearch {
     private int rows;
     private final long[] capacity;
     private final double[] price;
+    private final double[] boundPrice;
     private final int[] y;
     private final int[] bestY;
     private double bestCost;
@@ -52,6 +53,7 @@ final class LocalSearch {
         this.relevantBelow = new int[core.rows + 1];
         this.capacity = new long[core.rows];
         this.price = new double[core.rows];
+        this.boundPrice = new double[core.rows];
         this.load = new long[core.rows + 1];
         this.y = new int[core.size];
         this.bestY = new int[core.size];
@@ -90,13 +92,13 @@ final class LocalSearch {
         long leastExcess = fits ? 0 : excess(x);
         boolean lessExcess = false;
         double agility = 1;
-        double[] bestPrice = price.clone();
+        System.arraycopy(price, 0, boundPrice, 0, rows);
         int worse = 0;
         for (int step = 0; step < steps && !stop.getAsBoolean(); step++) {
             double priced = minimize() - priceAtCapacity;
             if (priced > bound) {
                 bound = priced;
-                System.arraycopy(price, 0, bestPrice, 0, rows);
+                System.arraycopy(price, 0, boundPrice, 0, rows);
             } else if (++worse % 3 == 0) {
                 agility *= 0.6;
             }
@@ -140,7 +142,7 @@ final class LocalSearch {
         }
         complete = !stillOpen(bound);
         if (!complete && nodes > 0) {
-            System.arraycopy(bestPrice, 0, price, 0, rows);
+            System.arraycopy(boundPrice, 0, price, 0, rows);
             tree(nodes);
         }
         if (bestCost < present) {
@@ -210,6 +212,17 @@ final class LocalSearch {
     /** Steps of computation done since the beginning, roughly: table entries, tree nodes, rows. */
     long work() {
         return work;
+    }
+
+    /** The prices of all rows that gave the latest search's bound. */
+    double[] prices() {
+        double[] all = new double[core.rows];
+        for (int r = 0; r < core.rows; r++) {
+            if (relevantBelow[r] < relevantBelow[r + 1]) {
+                all[r] = boundPrice[relevantBelow[r]];
+            }
+        }
+        return all;
     }
 
     /** A proven lower bound of the costs that touch the free variables, from the latest search. */

@@ -15,6 +15,11 @@ final class Search {
     /** Stack of the threads: the tree search is as deep as the variables are many. */
     private static final long STACK_BYTES = 1L << 28;
 
+    /** Labels at first, and units of work after which no more are tried: about two seconds. */
+    private static final int FIRST_WIDTH = 256;
+
+    private static final long LABEL_WORK = 600_000_000;
+
     private Core core;
     private @Nullable DualBound dual;
     private final Incumbent incumbent;
@@ -24,6 +29,7 @@ final class Search {
     private Elites elites = new Elites();
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     private volatile boolean infeasible;
+    private LeastExcess.@Nullable Excess excess;
     private volatile boolean finished;
     private volatile boolean roundOver;
     private boolean[][] keep = new boolean[0][];
@@ -41,21 +47,11 @@ final class Search {
     }
 
     String explanation() {
-        long[] usage = core.usage(guide.decoded());
-        int worst = -1;
-        for (int r = 0; r < core.rows; r++) {
-            if (worst < 0 || usage[r] - core.limit[r] > usage[worst] - core.limit[worst]) {
-                worst = r;
-            }
-        }
-        String where = worst < 0 || usage[worst] <= core.limit[worst]
-                ? ""
-                : " The nearest choice seen is above the usage limit in the interval " + core.rowTime[worst] + " by "
-                        + (usage[worst] - core.limit[worst]) + ".";
+        LeastExcess.Excess told = excess == null ? LeastExcess.of(core, guide.decoded()) : excess;
         return (infeasible
                         ? "Every choice without forbidden pairs is above the usage limit at some time."
                         : "No feasible choice was found in time.")
-                + where;
+                + told.text();
     }
 
     void run() {
@@ -272,7 +268,7 @@ final class Search {
         guide.set(bounding.bestPrice().clone(), bounding.decoded.clone());
     }
 
-    /** Solves a narrow core outright: prices and tree over all variables, alone and so the same each time. */
+    /** Solves a narrow core outright: prices and tree over all variables, then labels; alone and so the same each time. */
     private void exactAttempt() {
         int[] all = new int[core.size];
         Arrays.setAll(all, v -> v);
@@ -286,16 +282,21 @@ final class Search {
         int[] known = incumbent.best();
         int[] x = known == null ? new int[core.size] : known;
         double[] start = guide.prices();
-        for (int round = 0; round < 3 && !over(); round++) {
+        LabelSearch labels =
+                options.without().contains(Technique.LABELS) || core.rows == 0 ? null : LabelSearch.along(core, budget);
+        if (labels != null) {
+            widen(labels, guide.prices(), x, FIRST_WIDTH);
+        }
+        for (int round = 0; round < 3 && !closed(); round++) {
             long[] usage = core.usage(x);
-            local.search(plan, x, usage, start, 60 << round, 20_000 << (4 * round));
+            // The tree is for what labels cannot do.
+            local.search(plan, x, usage, start, 60 << round, labels != null ? 0 : 20_000 << (4 * round));
             if (core.fits(x) && core.cost(x) < Double.POSITIVE_INFINITY) {
                 incumbent.offer(x, "elimination");
             }
             if (local.complete() && incumbent.best() == null) {
-                infeasible = true;
-                finished = true;
                 guide.set(start, x);
+                declareInfeasible(x);
                 return;
             }
             if (local.complete()) {
@@ -306,7 +307,37 @@ final class Search {
             if (closed()) {
                 return;
             }
+            if (labels != null) {
+                widen(labels, local.prices(), x, labels.mostWidth());
+                return;
+            }
         }
+    }
+
+    /** Labels along the layers, more and more of them. */
+    private void widen(LabelSearch labels, double[] price, int[] nearest, int mostWidth) {
+        long begin = budget.spent();
+        for (int width = FIRST_WIDTH; !closed() && budget.spent() - begin < LABEL_WORK; width *= 8) {
+            double bound = labels.search(price, incumbent.cost(), Math.min(width, mostWidth));
+            int[] best = labels.best();
+            if (best != null) {
+                incumbent.offer(best, "labels");
+            }
+            if (bound == Double.POSITIVE_INFINITY) {
+                declareInfeasible(nearest);
+                return;
+            }
+            incumbent.raise(bound, "labels");
+            if (width >= mostWidth) {
+                return;
+            }
+        }
+    }
+
+    private void declareInfeasible(int[] nearest) {
+        infeasible = true;
+        finished = true;
+        excess = LeastExcess.find(core, nearest, budget);
     }
 
     /** Improves the best choice by neighbourhoods until the end of the round. */

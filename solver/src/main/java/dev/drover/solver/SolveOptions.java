@@ -29,6 +29,8 @@ public record SolveOptions(
         CONDENSE,
         /** Drop values that the bound shows to be in no choice cheaper than the best. */
         CUTS,
+        /** Search all of a narrow core with the usage as resources. */
+        LABELS,
         /** Search all of a neighbourhood, beyond the choice that the prices suggest. */
         ENUMERATION,
         /** Improve by neighbourhoods at all. */

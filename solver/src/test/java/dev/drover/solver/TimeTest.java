@@ -29,7 +29,7 @@ class TimeTest {
                     SolveOptions.ofSeconds(millis / 1e3).withThreads(1),
                     ProgressListener.SILENT,
                     () -> looks.incrementAndGet() * MILLI);
-            assertThat(solution.status()).as("%d ms", millis).isEqualTo(Status.FEASIBLE);
+            assertThat(solution.hasChoices()).as("%d ms", millis).isTrue();
             assertThat(Evaluator.evaluate(problem, solution.choices()).feasible())
                     .as("%d ms", millis)
                     .isTrue();

@@ -1,0 +1,206 @@
+package dev.drover.solver;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.drover.solver.Solution.Status;
+import dev.drover.solver.SolveOptions.Technique;
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+class LabelSearchTest {
+    private static @Nullable Core core(StrategyProblem problem) {
+        return Reducer.reduce(problem, Set.of(Technique.CONDENSE, Technique.DOMINANCE))
+                .core();
+    }
+
+    private static LabelSearch along(Core core) {
+        LabelSearch labels = LabelSearch.along(core, Budget.endless());
+        assertThat(labels).isNotNull();
+        return java.util.Objects.requireNonNull(labels);
+    }
+
+    @Test
+    void labelsFindTheOptimumOfBruteForceAtAnyPrices() {
+        int limited = 0;
+        int infeasible = 0;
+        for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(300); i++, seed++) {
+            StrategyProblem problem = RandomProblems.problem(seed);
+            Core core = core(problem);
+            if (core == null) {
+                continue;
+            }
+            List<Integer> best = RandomProblems.best(problem);
+            SplittableRandom random = new SplittableRandom(seed);
+            double[] price = new double[core.rows];
+            for (int r = 0; r < core.rows; r++) {
+                price[r] = random.nextInt(3) == 0 ? 0 : random.nextInt(60);
+            }
+            limited += core.rows > 0 ? 1 : 0;
+            String rerun = "rerun with -Dseed=" + seed;
+            LabelSearch labels = along(core);
+            double bound = labels.search(price, Double.POSITIVE_INFINITY, 1 << 20);
+            int[] found = labels.best();
+            if (best == null) {
+                infeasible++;
+                assertThat(found).as(rerun).isNull();
+                assertThat(bound).as(rerun).isEqualTo(Double.POSITIVE_INFINITY);
+                continue;
+            }
+            double optimum = Evaluator.evaluate(problem, best).cost().doubleValue();
+            assertThat(found).as(rerun).isNotNull();
+            assertThat(Evaluator.evaluate(problem, core.expand(java.util.Objects.requireNonNull(found)))
+                            .feasible())
+                    .as(rerun)
+                    .isTrue();
+            assertThat(core.cost(found)).as(rerun).isEqualTo(optimum);
+            assertThat(bound).as(rerun).isEqualTo(optimum);
+            // Too narrow: what is found fits, and the bound is one.
+            double narrow = labels.search(price, Double.POSITIVE_INFINITY, 2);
+            assertThat(narrow).as(rerun).isLessThanOrEqualTo(optimum + 1e-6);
+            int[] some = labels.best();
+            if (some != null) {
+                assertThat(core.fits(some)).as(rerun).isTrue();
+                assertThat(core.cost(some)).as(rerun).isGreaterThanOrEqualTo(optimum);
+            }
+        }
+        assertThat(limited).isGreaterThan(RandomProblems.seeds(300) / 10);
+        System.out.println("label search: limited " + limited + ", infeasible " + infeasible);
+    }
+
+    /** 144 usage rows of 72 layers: what is used so far is a few numbers along the layers. */
+    @Test
+    void rowsThatDifferOnlyInThePastAreOneNumber() {
+        Core core = core(LayeredProblemTest.layers(72, 72 * 3 * 16));
+        assertThat(core).isNotNull();
+        if (core != null) {
+            assertThat(core.rows).isGreaterThan(100);
+            assertThat(along(core).numbers()).isLessThan(10);
+        }
+    }
+
+    @Test
+    void aHubWithManyLeavesUnderALimitIsProven() {
+        SplittableRandom random = new SplittableRandom(3);
+        StrategyProblem.Builder builder = StrategyProblem.builder("hub");
+        int hub = builder.node(
+                0,
+                9,
+                random.longs(20, 0, 100).toArray(),
+                random.longs(20, 1, 50).toArray());
+        for (int i = 0; i < 500; i++) {
+            int leaf = builder.node(
+                    0,
+                    9,
+                    random.longs(4, 0, 100).toArray(),
+                    random.longs(4, 1, 50).toArray());
+            builder.edge(hub, leaf, random.longs(80, 0, 100).toArray());
+        }
+        Solution solution = StrategySolver.solve(
+                builder.usageLimit(7500).build(),
+                SolveOptions.ofSeconds(120).withWorkLimit(1_000_000_000),
+                ProgressListener.SILENT);
+        assertThat(solution.status()).isEqualTo(Status.OPTIMAL);
+        assertThat(solution.peakUsage()).isBetween(7400L, 7500L);
+    }
+
+    /** Each weight is used in the first or in the second half; both halves have room for less than half of all. */
+    static StrategyProblem partition(int items, long room) {
+        StrategyProblem.Builder builder = StrategyProblem.builder("partition");
+        SplittableRandom random = new SplittableRandom(items);
+        long sum = 0;
+        for (int i = 0; i < items; i++) {
+            long weight = 2 * random.nextLong(50, 500);
+            if (i == items - 1 && (sum + weight) % 4 == 0) {
+                weight += 2;
+            }
+            sum += weight;
+            int first = builder.node(0, 1, new long[] {0, 0}, new long[] {weight, 0});
+            int second = builder.node(1, 2, new long[] {0, 0}, new long[] {0, weight});
+            builder.edge(first, second, new long[] {0, StrategyProblem.FORBIDDEN, StrategyProblem.FORBIDDEN, 0});
+        }
+        return builder.usageLimit(sum / 2 + room).build();
+    }
+
+    @Test
+    void aPartitionThatDoesNotExistIsProvenInfeasibleWithTheLeastExcess() {
+        // The sum is 2 above a multiple of 4 and all weights are even: halves are odd, sums are even.
+        Solution none = StrategySolver.solve(partition(26, 0), SolveOptions.ofSeconds(120), ProgressListener.SILENT);
+        assertThat(none.status()).isEqualTo(Status.INFEASIBLE);
+        assertThat(none.explanation()).contains(" by 1, and none by less.");
+        Solution some = StrategySolver.solve(partition(26, 1), SolveOptions.ofSeconds(120), ProgressListener.SILENT);
+        assertThat(some.status()).isEqualTo(Status.OPTIMAL);
+    }
+
+    @Test
+    void theLeastExcessIsThatOfBruteForce() {
+        int told = 0;
+        for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(300); i++, seed++) {
+            StrategyProblem problem = tight(seed);
+            if (RandomProblems.best(problem) != null) {
+                continue;
+            }
+            Core core = core(problem);
+            if (core == null) {
+                continue;
+            }
+            long least = leastExcess(problem);
+            LeastExcess.Excess excess = LeastExcess.find(core, new int[core.size], Budget.endless());
+            assertThat(least).as("seed %d", seed).isPositive();
+            assertThat(excess.nearest()).as("rerun with -Dseed=" + seed).isEqualTo(least);
+            assertThat(excess.least()).as("rerun with -Dseed=" + seed).isEqualTo(least);
+            told++;
+        }
+        System.out.println("least excess told: " + told);
+        assertThat(told).isGreaterThan(RandomProblems.seeds(300) / 20);
+    }
+
+    /** Five nodes that overlap in time, with a limit that often cannot be kept. */
+    private static StrategyProblem tight(long seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        StrategyProblem.Builder builder = StrategyProblem.builder("tight-" + seed);
+        for (int i = 0; i < 5; i++) {
+            long start = random.nextLong(3);
+            builder.node(
+                    start,
+                    start + random.nextLong(1, 4),
+                    new long[3],
+                    random.longs(3, 1, 10).toArray());
+        }
+        for (int e = 0; e < 4; e++) {
+            long[] matrix = new long[9];
+            for (int k = 0; k < 9; k++) {
+                matrix[k] = random.nextInt(3) == 0 ? StrategyProblem.FORBIDDEN : 0;
+            }
+            builder.edge(e, e + 1, matrix);
+        }
+        return builder.usageLimit(random.nextLong(9, 16)).build();
+    }
+
+    private static long leastExcess(StrategyProblem problem) {
+        List<Integer> choices = new ArrayList<>(Collections.nCopies(problem.nodeCount(), 0));
+        BigInteger least = BigInteger.valueOf(Long.MAX_VALUE);
+        while (true) {
+            Evaluator.Evaluation score = Evaluator.evaluate(problem, choices);
+            if (score.problems().stream().noneMatch(p -> p.contains("forbids"))) {
+                least = least.min(score.peakUsage().subtract(BigInteger.valueOf(problem.usageLimit())));
+            }
+            int i = 0;
+            while (i < choices.size()) {
+                if (choices.get(i) + 1 < problem.strategyCount(i)) {
+                    choices.set(i, choices.get(i) + 1);
+                    break;
+                }
+                choices.set(i++, 0);
+            }
+            if (i == choices.size()) {
+                return least.longValueExact();
+            }
+        }
+    }
+}
