@@ -184,7 +184,7 @@ final class LabelSearch {
             budget.check();
             Draft draft = expand(layer, b, before);
             layer.y = new long[0];
-            Layer next = layer(draft, b);
+            Layer next = layer(draft);
             lost = Math.min(lost, narrow(next, draft.columns, width));
             layers[b] = next;
             layer.cost = new double[0];
@@ -291,7 +291,7 @@ final class LabelSearch {
     }
 
     /** The labels that no other one dominates, by group, the cheaper ones first. */
-    private Layer layer(Draft draft, int b) {
+    private Layer layer(Draft draft) {
         int groups = newGroups.size();
         int[] start = new int[groups + 1];
         for (int i = 0; i < draft.count; i++) {
