@@ -165,7 +165,6 @@ final class Resources {
 
         Draft(List<Group> groups, long[] topBefore, int v) {
             List<long[]> usages = new ArrayList<>();
-            List<Integer> highest = new ArrayList<>();
             Map<List<Integer>, Integer> usageBySegments = new HashMap<>();
             Map<List<Integer>, Source> checks = new HashMap<>();
             List<List<Integer>> checkOrder = new ArrayList<>();
