@@ -49,11 +49,11 @@ final class RuntimeCalibration implements Calibration {
     private static final int MESSAGE_STEPS = 31;
     private static final int MOST_REPEATS = 2000;
     /** Before it is measured, each unit is run for so long. */
-    private static final long SETTLE_NANOS = 500_000_000L;
+    private static final long SETTLE_NANOS = 200_000_000L;
 
     private static final ValueRef X = new ValueRef("x", false);
     private static final ValueRef Y = new ValueRef("y", false);
-    private static final long WARM_UP_NANOS = 3_000_000_000L;
+    private static final long WARM_UP_NANOS = 2_000_000_000L;
     private static final List<String> ROW_SUM = List.of(
             "ROW reduce(IN, zero), dimensions={1}, to_apply=sum", "broadcast(IN), dimensions={0}", "add(IN, x)");
     private static final String DOT = "dot(IN, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
