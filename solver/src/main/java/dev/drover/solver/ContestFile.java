@@ -94,7 +94,7 @@ public final class ContestFile {
             return read(path, System.nanoTime() + timeoutNanos);
         } catch (TooLate | ClosedByInterruptException e) {
             throw new TimeoutException("The file (" + path + ") could not be read in the time ("
-                    + Math.round(timeoutNanos / 1e7) / 100.0 + " s).");
+                    + Math.round(Math.max(0, timeoutNanos) / 1e7) / 100.0 + " s).");
         }
     }
 
