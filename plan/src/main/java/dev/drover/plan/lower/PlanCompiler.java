@@ -18,7 +18,9 @@ import dev.drover.plan.task.LocalStep;
 import dev.drover.plan.text.Plan;
 import dev.drover.plan.text.StrategyText;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /** From decisions to what every worker does: time cut, lowering, programs and tasks. Prices nothing. */
 public final class PlanCompiler {
@@ -120,16 +122,14 @@ public final class PlanCompiler {
 
     /** By output of a cut step: the parameter number of its computation that it updates, or -1. */
     public static List<Integer> updatedParameters(CutStep cut) {
+        Map<Integer, Integer> numberByInput = new HashMap<>();
+        for (int number = 0; number < cut.inputs().size(); number++) {
+            numberByInput.put(cut.inputs().get(number).input(), number);
+        }
         List<Integer> out = new ArrayList<>();
         for (OutputRole role : cut.step().outputs()) {
-            int parameter = -1;
-            for (int number = 0; number < cut.inputs().size(); number++) {
-                if (role.kind() == OutputRole.Kind.UPDATE
-                        && cut.inputs().get(number).input() == role.input()) {
-                    parameter = number;
-                }
-            }
-            out.add(parameter);
+            boolean updates = role.kind() == OutputRole.Kind.UPDATE;
+            out.add(updates ? numberByInput.getOrDefault(role.input(), -1) : -1);
         }
         return out;
     }
