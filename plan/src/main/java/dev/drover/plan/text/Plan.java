@@ -33,7 +33,7 @@ public record Plan(
         @Nullable Certificate certificate,
         List<Candidate> candidates) {
     /** The version that this program writes and reads. */
-    public static final int VERSION = 1;
+    public static final int VERSION = 2;
 
     public Plan {
         stageRuns = List.copyOf(stageRuns);

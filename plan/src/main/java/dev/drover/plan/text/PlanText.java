@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
 import com.fasterxml.jackson.databind.DeserializationFeature;
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
@@ -62,7 +63,9 @@ public final class PlanText {
     public static Plan parse(String json, String source) {
         Plan plan;
         try {
-            RecordKeys.check(mapper().readTree(json), Plan.class, "plan (" + source + ")");
+            JsonNode tree = mapper().readTree(json);
+            checkVersion(tree, source);
+            RecordKeys.check(tree, Plan.class, "plan (" + source + ")");
             plan = mapper().readValue(json, Plan.class);
         } catch (JsonProcessingException e) {
             throw new UserError("The plan (" + source + ", line " + line(e) + ") must be readable: " + reason(e));
@@ -70,12 +73,17 @@ public final class PlanText {
         if (plan == null) {
             throw new UserError("The plan (" + source + ") must not be empty.");
         }
-        if (plan.version() != Plan.VERSION) {
+        return plan;
+    }
+
+    /** First of all, since other versions have other keys. */
+    private static void checkVersion(JsonNode tree, String source) {
+        JsonNode version = tree.path("version");
+        if (version.isInt() && version.intValue() != Plan.VERSION) {
             throw new UserError(
-                    "The version (" + plan.version() + ") of plan (" + source + ") must be " + Plan.VERSION + ".",
+                    "The version (" + version + ") of plan (" + source + ") must be " + Plan.VERSION + ".",
                     "Maybe plan again with this version of drover.");
         }
-        return plan;
     }
 
     /** The parser's words, with the place that it names but without its name for the source. */

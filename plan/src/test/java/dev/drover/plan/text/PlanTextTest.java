@@ -54,8 +54,13 @@ class PlanTextTest {
         assertThatThrownBy(() -> PlanText.parse(text.substring(0, text.length() / 2), "p.json"))
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("line");
-        assertThatThrownBy(() -> PlanText.parse(text.replace("\"version\" : 1", "\"version\" : 99"), "p.json"))
+        String version = "\"version\" : " + Plan.VERSION;
+        assertThatThrownBy(() -> PlanText.parse(text.replace(version, "\"version\" : 99"), "p.json"))
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("version (99)");
+        // Another version may lack keys of this one, or have others.
+        assertThatThrownBy(() -> PlanText.parse("{\"version\" : 1, \"other\" : 0}", "p.json"))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("version (1)");
     }
 }
