@@ -38,7 +38,7 @@ public final class GlooCommunicators implements Communicators {
         this.options = options;
         this.rank = options.rank();
         // Without a device Gloo takes whatever the machine's own name resolves to.
-        this.device = ProcessGroupGloo.createDeviceForHostname(options.host());
+        this.device = LoopThread.withBatchPolicy(() -> ProcessGroupGloo.createDeviceForHostname(options.host()));
         this.store = store;
         List<Integer> all = IntStream.range(0, options.worldSize()).boxed().toList();
         this.world = make(options, all);
