@@ -54,6 +54,14 @@ final class RuntimeCalibration implements Calibration {
     private static final ValueRef X = new ValueRef("x", false);
     private static final ValueRef Y = new ValueRef("y", false);
     private static final long WARM_UP_NANOS = 2_000_000_000L;
+    /** Four kernels of several kinds, as a step mixes them. */
+    private static final List<String> SMALL_KERNELS = List.of(
+            "logistic(IN)",
+            "reverse(IN), dimensions={0}",
+            "ROW reduce(IN, zero), dimensions={1}, to_apply=sum",
+            "broadcast(IN), dimensions={0}",
+            "add(IN, x)");
+
     private static final List<String> ROW_SUM = List.of(
             "ROW reduce(IN, zero), dimensions={1}, to_apply=sum", "broadcast(IN), dimensions={0}", "add(IN, x)");
     private static final String DOT = "dot(IN, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
@@ -85,10 +93,8 @@ final class RuntimeCalibration implements Calibration {
                 double dot = unitNanos(
                         processes, square(n), List.of(DOT), Math.min(100, Math.max(4, (1 << 25) / (n * n * n))));
                 put(nanos, "dot", 2L * n * n * n, dot);
-                if (n == 8) {
-                    put(nanos, "kernel", 1, dot);
-                }
             }
+            put(nanos, "kernel", 1, unitNanos(processes, square(16), SMALL_KERNELS, 8) / 4);
             ArrayShape matrix = ArrayShape.of(DType.F32, ROWS, 256);
             double pass = unitNanos(processes, matrix, List.of("add(IN, x)", "multiply(IN, x)"), 1);
             double chain = 9 * unitNanos(processes, matrix, List.of("add(IN, x)", "multiply(IN, x)"), 9);

@@ -77,6 +77,11 @@ final class MeasuredWork {
         };
     }
 
+    /** A kernel, however small. */
+    double callNanos() {
+        return measured.nanos(KERNEL, 1);
+    }
+
     /** All kernels of a program but products and collectives. */
     double kernelNanos(KernelWork kernels) {
         return measured.nanos(KERNEL, kernels.calls())

@@ -101,6 +101,7 @@ public final class ProgramRoofline implements ProgramCost {
 
     @Override
     public long memoryNanos(int rank, long bytes) {
-        return Math.round(bytes * 1e9 / cluster.deviceType(rank).memoryBytesPerSecond());
+        double call = measured == null ? 0 : measured.callNanos();
+        return Math.round(call + bytes * 1e9 / cluster.deviceType(rank).memoryBytesPerSecond());
     }
 }
