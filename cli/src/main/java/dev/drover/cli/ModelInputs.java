@@ -145,9 +145,7 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
 
     /** Whether an input is given anew at each step rather than kept. */
     static boolean isFedEachStep(TrainingStep step, int input) {
-        InputRole.Kind kind = step.inputs().get(input).kind();
-        boolean updated = step.outputs().stream().anyMatch(role -> role.input() == input);
-        return !updated && kind != InputRole.Kind.PARAMETER && kind != InputRole.Kind.OPTIMIZER_STATE;
+        return !step.stateByInput()[input];
     }
 
     /** Values from a safetensors file, its tensors in the order of their names, one for each input. */

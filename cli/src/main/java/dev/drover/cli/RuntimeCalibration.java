@@ -62,8 +62,9 @@ final class RuntimeCalibration implements Calibration {
             "broadcast(IN), dimensions={0}",
             "add(IN, x)");
 
-    private static final List<String> ROW_SUM = List.of(
-            "ROW reduce(IN, zero), dimensions={1}, to_apply=sum", "broadcast(IN), dimensions={0}", "add(IN, x)");
+    /** One kernel: a chain. */
+    private static final List<String> TWO_OPS = List.of("add(IN, x)", "multiply(IN, x)");
+
     private static final String DOT = "dot(IN, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
     private static final String ALL_REDUCE = "all-reduce(IN), channel_id=1, replica_groups={GROUPS}, to_apply=sum";
     /** Elementwise work is measured on so many rows of 256. */
@@ -96,15 +97,15 @@ final class RuntimeCalibration implements Calibration {
             }
             put(nanos, "kernel", 1, unitNanos(processes, square(16), SMALL_KERNELS, 8) / 4);
             ArrayShape matrix = ArrayShape.of(DType.F32, ROWS, 256);
-            double pass = unitNanos(processes, matrix, List.of("add(IN, x)", "multiply(IN, x)"), 1);
-            double chain = 9 * unitNanos(processes, matrix, List.of("add(IN, x)", "multiply(IN, x)"), 9);
+            double pass = unitNanos(processes, matrix, TWO_OPS, 1);
+            double chain = 9 * unitNanos(processes, matrix, TWO_OPS, 9);
             double step = Math.max(0.01 * pass, (chain - pass) / 16);
             put(nanos, "chain", matrix.elements(), step);
             double divisions = unitNanos(processes, matrix, List.of("divide(x, IN)"), 16);
             put(nanos, "division", matrix.elements(), Math.max(step, (16 * divisions - pass + 2 * step) / 16));
             put(nanos, "pass", 2 * matrix.sizeBytes(), Math.max(0.1 * pass, pass - 2 * step));
             ArrayShape large = ArrayShape.of(DType.F32, 4096, 512);
-            double largePass = unitNanos(processes, large, List.of("add(IN, x)", "multiply(IN, x)"), 1);
+            double largePass = unitNanos(processes, large, TWO_OPS, 1);
             double largeSteps = 2 * step * large.elements() / matrix.elements();
             put(nanos, "pass", 2 * large.sizeBytes(), Math.max(0.1 * largePass, largePass - largeSteps));
             // The backend makes a kernel of each, which passes over memory too.
@@ -122,9 +123,9 @@ final class RuntimeCalibration implements Calibration {
 
     /** Until the workers' code is compiled; steps of a training are many. */
     private void warmUp(Workers processes) {
-        List<String> unit = new ArrayList<>(List.of(DOT, "logistic(IN)", "reverse(IN), dimensions={0}"));
+        List<String> unit = new ArrayList<>(List.of(DOT));
         unit.addAll(Collections.nCopies(12, "add(IN, x)"));
-        unit.addAll(ROW_SUM);
+        unit.addAll(SMALL_KERNELS);
         if (workers > 1) {
             unit.add(ALL_REDUCE.replace("GROUPS", groups(workers)));
         }

@@ -74,4 +74,19 @@ public record TrainingStep(Graph graph, List<InputRole> inputs, List<OutputRole>
     private static List<ArrayShape> outputShapes(Graph graph) {
         return graph.entry().root().shape().leaves();
     }
+
+    /** By input: whether it lives on between steps, as parameters, optimizer state and whatever else is updated do. */
+    public boolean[] stateByInput() {
+        boolean[] state = new boolean[inputs().size()];
+        for (int input = 0; input < state.length; input++) {
+            InputRole.Kind kind = inputs().get(input).kind();
+            state[input] = kind == InputRole.Kind.PARAMETER || kind == InputRole.Kind.OPTIMIZER_STATE;
+        }
+        for (OutputRole role : outputs()) {
+            if (role.kind() == OutputRole.Kind.UPDATE) {
+                state[role.input()] = true;
+            }
+        }
+        return state;
+    }
 }

@@ -2,10 +2,7 @@ package dev.drover.plan.task;
 
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.ComputationBuilder;
-import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.graph.OutputRole;
-import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.ops.Parameter;
 import dev.drover.ir.ops.Tuple;
 import dev.drover.ir.type.ArrayShape;
@@ -70,7 +67,7 @@ final class StepParts {
         this.computation = local.computation();
         this.assignment = assignment;
         this.free = freeValues(local);
-        this.stateByInput = stateByInput(local.cut().step());
+        this.stateByInput = local.cut().step().stateByInput();
         for (Instruction instruction : computation.instructions()) {
             stagesById.add(new TreeSet<>());
             keyById.add(key(instruction));
@@ -200,20 +197,6 @@ final class StepParts {
     /** Whether an input lives on between steps. */
     boolean isState(int input) {
         return stateByInput[input];
-    }
-
-    private static boolean[] stateByInput(TrainingStep step) {
-        boolean[] state = new boolean[step.inputs().size()];
-        for (int input = 0; input < state.length; input++) {
-            InputRole.Kind kind = step.inputs().get(input).kind();
-            state[input] = kind == InputRole.Kind.PARAMETER || kind == InputRole.Kind.OPTIMIZER_STATE;
-        }
-        for (OutputRole role : step.outputs()) {
-            if (role.kind() == OutputRole.Kind.UPDATE) {
-                state[role.input()] = true;
-            }
-        }
-        return state;
     }
 
     private void use(Instruction user, Key key) {

@@ -1,8 +1,6 @@
 package dev.drover.planner.search;
 
-import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.graph.OutputRole;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.ops.Parameter;
 import dev.drover.ir.type.ArrayShape;
@@ -22,16 +20,7 @@ final class MemoryFloor {
 
     /** Parameters, optimizer state and whatever else is updated: there throughout a step, in one place at least. */
     static long stateBytes(TrainingStep step) {
-        boolean[] state = new boolean[step.inputs().size()];
-        for (int input = 0; input < state.length; input++) {
-            InputRole.Kind kind = step.inputs().get(input).kind();
-            state[input] = kind == InputRole.Kind.PARAMETER || kind == InputRole.Kind.OPTIMIZER_STATE;
-        }
-        for (OutputRole role : step.outputs()) {
-            if (role.kind() == OutputRole.Kind.UPDATE) {
-                state[role.input()] = true;
-            }
-        }
+        boolean[] state = step.stateByInput();
         List<ArrayShape> shapes = step.inputShapes();
         long bytes = 0;
         for (int input = 0; input < state.length; input++) {

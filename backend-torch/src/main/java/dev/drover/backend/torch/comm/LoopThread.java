@@ -4,8 +4,6 @@ import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
@@ -53,9 +51,8 @@ final class LoopThread {
     /** A system without the command, or that forbids it, is only slower. */
     private static void setBatchPolicy(Set<String> threads) {
         for (String thread : threads) {
-            List<String> command = new ArrayList<>(List.of("chrt", "--batch", "--pid", "0", thread));
             try {
-                Process process = new ProcessBuilder(command)
+                Process process = new ProcessBuilder("chrt", "--batch", "--pid", "0", thread)
                         .redirectErrorStream(true)
                         .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                         .start();
