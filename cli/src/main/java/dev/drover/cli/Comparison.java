@@ -4,6 +4,7 @@ import dev.drover.ir.eval.Literal;
 import dev.drover.ir.type.DType;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,10 +12,18 @@ import org.jspecify.annotations.Nullable;
  * the smallest normal number): small elements of a sum are not exact anywhere.
  *
  * @param compared number of outputs
- * @param worst largest error
+ * @param worst largest error of all elements but the sensitive ones
+ * @param sensitive elements beyond the tolerance that rounding alone moves as far ({@link RoundingSpread})
+ * @param worstSensitive the largest error of these
  * @param firstWrong the first output beyond its type's tolerance, or null
  */
-record Comparison(int compared, double worst, @Nullable Wrong firstWrong) {
+record Comparison(
+        int compared,
+        double worst,
+        long sensitive,
+        double worstSensitive,
+        @Nullable Wrong firstWrong) {
+    static final Comparison NONE = new Comparison(0, 0, 0, 0, null);
 
     /** An element that is wrong. */
     record Wrong(int output, int element, double expected, double got, double error, double tolerance) {
@@ -35,6 +44,20 @@ record Comparison(int compared, double worst, @Nullable Wrong firstWrong) {
         return firstWrong == null;
     }
 
+    /** One line's worth: the worst error and what is left out of it. */
+    String errors() {
+        String text = String.format(Locale.ROOT, "worst relative error %.3g", worst);
+        return sensitive == 0
+                ? text
+                : String.format(
+                        Locale.ROOT,
+                        "%s but for %d element%s that rounding alone moves as far (up to %.3g)",
+                        text,
+                        sensitive,
+                        sensitive == 1 ? "" : "s",
+                        worstSensitive);
+    }
+
     /**
      * What an element type allows: sums in another order differ by some units of the last place, and optimizers such as Adam divide
      * small gradients by their own size, which makes much of them.
@@ -49,38 +72,56 @@ record Comparison(int compared, double worst, @Nullable Wrong firstWrong) {
         };
     }
 
-    static Comparison of(List<Literal> got, List<Literal> expected) {
-        double worst = 0;
-        Wrong first = null;
+    /**
+     * Compares output by output.
+     *
+     * @param rounding asked only where an element is beyond its type's tolerance
+     */
+    static Comparison of(List<Literal> got, List<Literal> expected, Supplier<RoundingSpread> rounding) {
+        Comparison all = NONE;
         for (int output = 0; output < expected.size(); output++) {
-            Literal wanted = expected.get(output);
-            Literal found = got.get(output);
-            double scale = Double.MIN_NORMAL;
-            for (int i = 0; i < wanted.size(); i++) {
-                double magnitude = Math.abs(wanted.asDouble(i));
-                if (Double.isFinite(magnitude)) {
-                    scale = Math.max(scale, magnitude);
-                }
-            }
-            double tolerance = tolerance(wanted.dtype());
-            for (int i = 0; i < wanted.size(); i++) {
-                double a = found.asDouble(i);
-                double b = wanted.asDouble(i);
-                double error = Double.compare(a, b) == 0 ? 0 : Math.abs(a - b) / scale;
-                boolean wrong = !(error <= tolerance);
-                worst = Math.max(worst, Double.isNaN(error) ? Double.POSITIVE_INFINITY : error);
-                if (wrong && first == null) {
-                    first = new Wrong(output, i, b, a, error, tolerance);
-                }
+            all = all.and(of(output, got.get(output), expected.get(output), rounding));
+        }
+        return all;
+    }
+
+    private static Comparison of(int output, Literal found, Literal wanted, Supplier<RoundingSpread> rounding) {
+        double scale = Double.MIN_NORMAL;
+        for (int i = 0; i < wanted.size(); i++) {
+            double magnitude = Math.abs(wanted.asDouble(i));
+            if (Double.isFinite(magnitude)) {
+                scale = Math.max(scale, magnitude);
             }
         }
-        return new Comparison(expected.size(), worst, first);
+        double tolerance = tolerance(wanted.dtype());
+        double worst = 0;
+        long sensitive = 0;
+        double worstSensitive = 0;
+        Wrong first = null;
+        for (int i = 0; i < wanted.size(); i++) {
+            double a = found.asDouble(i);
+            double b = wanted.asDouble(i);
+            double error = Double.compare(a, b) == 0 ? 0 : Math.abs(a - b) / scale;
+            if (error > tolerance
+                    && error * scale <= tolerance * scale + rounding.get().allowed(output, i)) {
+                sensitive++;
+                worstSensitive = Math.max(worstSensitive, error);
+                continue;
+            }
+            worst = Math.max(worst, Double.isNaN(error) ? Double.POSITIVE_INFINITY : error);
+            if (!(error <= tolerance) && first == null) {
+                first = new Wrong(output, i, b, a, error, tolerance);
+            }
+        }
+        return new Comparison(1, worst, sensitive, worstSensitive, first);
     }
 
     Comparison and(Comparison other) {
         return new Comparison(
                 compared + other.compared,
                 Math.max(worst, other.worst),
+                sensitive + other.sensitive,
+                Math.max(worstSensitive, other.worstSensitive),
                 firstWrong != null ? firstWrong : other.firstWrong);
     }
 }

@@ -8,6 +8,7 @@ import dev.drover.ir.init.Distribution;
 import dev.drover.ir.init.InitialValue;
 import dev.drover.ir.init.InitialValues;
 import dev.drover.ir.type.ArrayShape;
+import dev.drover.ir.type.DType;
 import dev.drover.models.BatchInput;
 import dev.drover.models.Model;
 import dev.drover.runtime.data.BatchSource;
@@ -21,6 +22,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.SplittableRandom;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -150,7 +152,10 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
 
     /** Values from a safetensors file, its tensors in the order of their names, one for each input. */
     static ModelInputs ofTensors(TrainingStep step, Path file) {
-        List<Literal> given = read(file, step.inputShapes(), "inputs");
+        return ofValues(step, read(file, step.inputShapes(), "inputs"), "inputs are from " + file);
+    }
+
+    private static ModelInputs ofValues(TrainingStep step, List<Literal> given, String note) {
         Map<Integer, Literal> values = new TreeMap<>();
         Map<Integer, BatchSource> sources = new TreeMap<>();
         for (int i = 0; i < given.size(); i++) {
@@ -160,7 +165,7 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
                 values.put(i, given.get(i));
             }
         }
-        return new ModelInputs(InitialState.NONE, values, sources, "inputs are from " + file);
+        return new ModelInputs(InitialState.NONE, values, sources, note);
     }
 
     /** The tensors of a file in the order of their names, which must have these shapes. */
@@ -203,5 +208,40 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
             }
         }
         return out;
+    }
+
+    /**
+     * The inputs of the first step with every floating element moved by chance, by up to eight units of its last place; zeros, integers
+     * and pred stay.
+     */
+    ModelInputs moved(TrainingStep step, long seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        List<Literal> out = new ArrayList<>();
+        for (Literal literal : whole(step, 0)) {
+            if (!literal.dtype().isFloat()) {
+                out.add(literal);
+                continue;
+            }
+            double places = 8 * lastPlace(literal.dtype());
+            double[] values = literal.doubles().clone();
+            for (int i = 0; i < values.length; i++) {
+                values[i] *= 1 + places * (2 * random.nextDouble() - 1);
+            }
+            out.add(Literal.ofDoubles(literal.shape(), values));
+        }
+        return ofValues(step, out, note);
+    }
+
+    /** The distance of 1 from the next greater number. */
+    private static double lastPlace(DType dtype) {
+        return switch (dtype) {
+            case F64 -> 0x1p-52;
+            case F32 -> 0x1p-23;
+            case F16 -> 0x1p-10;
+            case BF16 -> 0x1p-7;
+            case F8E4M3FN -> 0x1p-3;
+            case F8E5M2 -> 0x1p-2;
+            default -> throw new IllegalArgumentException("The type (" + dtype + ") must be a floating one.");
+        };
     }
 }

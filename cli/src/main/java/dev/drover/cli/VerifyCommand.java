@@ -1,9 +1,7 @@
 package dev.drover.cli;
 
 import dev.drover.ir.UserError;
-import dev.drover.ir.eval.Evaluator;
 import dev.drover.ir.eval.Literal;
-import dev.drover.ir.eval.Value;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.plan.lower.PlanCompiler;
 import dev.drover.plan.mesh.Mesh;
@@ -27,6 +25,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -40,9 +39,6 @@ import picocli.CommandLine.Parameters;
         mixinStandardHelpOptions = true,
         footer = {"", "Example: drover verify gpt:layers=2,hidden=64,heads=4,seq=32,batch=8 --workers 4 --random 3"})
 final class VerifyCommand implements Callable<Integer> {
-    /** A step of more flops is not run by the reference evaluator unless it is asked for. */
-    private static final double REFERENCE_FLOPS = 4e9;
-
     @Parameters(paramLabel = "MODEL|P", description = "A file of HLO text, a zoo name, or a plan file.")
     String subject = "";
 
@@ -120,13 +116,22 @@ final class VerifyCommand implements Callable<Integer> {
         for (int i = 0; i < random; i++) {
             trials.add(randomTrial(step, workers, options.seed * 1000 + i));
         }
-        List<Literal> expected = expectedFile != null ? given : computed(step, inputs);
-        Comparison all = new Comparison(0, 0, null);
+        WholeStep whole = WholeStep.of(step, inProcess, () -> Workers.start(1, run.port, run.threads, run.folder()));
+        if (expectedFile == null) {
+            Output.progress(
+                    whole.worker() == null
+                            ? "evaluating the unpartitioned model by the reference evaluator"
+                            : "running the unpartitioned model on one worker");
+        }
+        List<Literal> expected =
+                expectedFile != null ? given : whole.outputs(List.of(inputs)).get(0);
+        Supplier<RoundingSpread> rounding = rounding(step, inputs);
+        Comparison all = Comparison.NONE;
         String firstWrongTrial = "";
         if (inProcess) {
             for (Trial trial : trials) {
                 List<Literal> got = ReferenceRun.run(trial.plan(), inputs.whole(step, 0), step.outputShapes());
-                Comparison one = report(trial, Comparison.of(got, expected));
+                Comparison one = report(trial, Comparison.of(got, expected, rounding));
                 firstWrongTrial = all.equal() && !one.equal() ? trial.name() : firstWrongTrial;
                 all = all.and(one);
             }
@@ -134,7 +139,8 @@ final class VerifyCommand implements Callable<Integer> {
             try (Workers processes = Workers.start(workers, run.port, run.threads, run.folder())) {
                 for (Trial trial : trials) {
                     Execution execution = processes.load(trial.plan(), inputs);
-                    Comparison one = report(trial, Comparison.of(outputs(execution, inputs, step), expected));
+                    Comparison one = report(
+                            trial, Comparison.of(WholeStep.outputs(execution, inputs, step), expected, rounding));
                     firstWrongTrial = all.equal() && !one.equal() ? trial.name() : firstWrongTrial;
                     all = all.and(one);
                 }
@@ -144,52 +150,33 @@ final class VerifyCommand implements Callable<Integer> {
         return all.equal() ? 0 : Main.USER_MISTAKE;
     }
 
+    /** How far rounding moves the outputs, computed when it is first asked for, beside the workers of the plans. */
+    private Supplier<RoundingSpread> rounding(TrainingStep step, ModelInputs inputs) {
+        List<RoundingSpread> once = new ArrayList<>();
+        return () -> {
+            if (once.isEmpty()) {
+                Output.progress(
+                        "running the unpartitioned model " + RoundingSpread.DRAWS
+                                + " times with inputs moved in their last places, to see how far rounding alone moves its outputs");
+                WholeStep whole = WholeStep.of(
+                        step,
+                        inProcess,
+                        () -> Workers.start(1, 0, run.threads, run.folder().resolve("rounding")));
+                once.add(RoundingSpread.of(whole, inputs));
+            }
+            return once.get(0);
+        };
+    }
+
     private static Comparison report(Trial trial, Comparison result) {
         Comparison.Wrong wrong = result.firstWrong();
         Output.progress(String.format(
                 Locale.ROOT,
-                "%s: %s, worst relative error %.3g",
+                "%s: %s, %s",
                 trial.name(),
                 wrong == null ? "equal" : "WRONG, " + wrong.text(),
-                result.worst()));
+                result.errors()));
         return result;
-    }
-
-    private static List<Literal> outputs(Execution execution, ModelInputs inputs, TrainingStep step) {
-        Workers.feed(execution, inputs, 0);
-        execution.run(0, 1, reports -> {});
-        List<Literal> out = new ArrayList<>();
-        for (int i = 0; i < step.outputs().size(); i++) {
-            out.add(execution.output(i));
-        }
-        return out;
-    }
-
-    /** The outputs of the unpartitioned model. */
-    private List<Literal> computed(TrainingStep step, ModelInputs inputs) {
-        double flops = step.graph().entry().instructions().stream()
-                .mapToDouble(i -> i.op().flops(i.operandShapes(), i.shape()))
-                .sum();
-        if (flops <= REFERENCE_FLOPS || inProcess) {
-            Output.progress("evaluating the unpartitioned model by the reference evaluator");
-            Value value = Evaluator.evaluate(step.graph().entry(), inputs.whole(step, 0));
-            return value instanceof Value.Tuple tuple
-                    ? tuple.elements().stream().map(Value::literal).toList()
-                    : List.of(value.literal());
-        }
-        Output.progress("running the unpartitioned model on one worker");
-        Mesh one = Mesh.of();
-        CutStep cut = PlanCompiler.cut(step, 1, 1);
-        Resharder resharder = new Resharder(one, (kind, axis, bytes) -> 0);
-        ExecutionPlan whole = PlanCompiler.compile(
-                cut,
-                StageAssignment.single(cut),
-                RandomStrategies.draw(cut.computation(), PlanCompiler.updatedParameters(cut), one, 0),
-                resharder,
-                "1f1b");
-        try (Workers processes = Workers.start(1, run.port, run.threads, run.folder())) {
-            return outputs(processes.load(whole, inputs), inputs, step);
-        }
     }
 
     /** Any legal plan: layout and strategies by chance. */
@@ -229,6 +216,8 @@ final class VerifyCommand implements Callable<Integer> {
             out.put("equal", all.equal());
             out.put("compared", all.compared());
             out.put("worstRelativeError", all.worst());
+            out.put("roundingSensitive", all.sensitive());
+            out.put("worstRoundingSensitiveError", all.worstSensitive());
             out.put("workers", workers);
             out.put("plans", plans);
             if (wrong != null) {
@@ -239,13 +228,13 @@ final class VerifyCommand implements Callable<Integer> {
         }
         System.out.printf(
                 Locale.ROOT,
-                "%s: %d outputs of %d plan%s on %d workers compared, worst relative error %.3g%n",
+                "%s: %d outputs of %d plan%s on %d workers compared, %s%n",
                 all.equal() ? "equal" : "NOT equal",
                 all.compared(),
                 plans,
                 plans == 1 ? "" : "s",
                 workers,
-                all.worst());
+                all.errors());
         if (wrong != null) {
             System.out.println(firstWrongTrial + ": " + wrong.text());
         }
