@@ -40,13 +40,13 @@ import org.jspecify.annotations.Nullable;
  * bucket is closed when it is full, before the first use of a member, and at the end. All devices of a mesh run the same program, so
  * they start the same collectives in the same order. Elements are combined as without joining, in the same order of the members.
  */
-final class CollectiveBuckets {
+public final class CollectiveBuckets {
     /** Of operands or results, whichever are larger, when a bucket is closed. */
     private static final long BUCKET_BYTES = 8L << 20;
     /** The first one is small, so that communication begins early. */
-    private static final long FIRST_BYTES = 1L << 20;
+    public static final long FIRST_BYTES = 1L << 20;
     /** A result that is used so many instructions after its operand is waited for; it is not joined with others that are not. */
-    private static final int SOON = 16;
+    public static final int SOON = 16;
 
     private final Computation from;
     private final ComputationBuilder builder;

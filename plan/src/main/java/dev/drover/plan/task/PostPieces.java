@@ -71,7 +71,7 @@ final class PostPieces {
         for (int i = members.size() - 1; i >= 0; i--) {
             Instruction instruction = members.get(i);
             int id = instruction.id();
-            boolean gather = instruction.op() instanceof AllGather && isLarge(instruction);
+            boolean gather = instruction.op() instanceof AllGather;
             last[id] = !used.contains(id) && (gather || instruction.op().isView());
             boolean viewOfLast = last[id] && !gather;
             for (Instruction source : viewOfLast ? List.<Instruction>of() : parts.sources(instruction)) {

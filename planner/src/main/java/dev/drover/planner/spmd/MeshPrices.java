@@ -19,7 +19,7 @@ import java.util.Map;
  */
 public final class MeshPrices {
     private final InstructionCost instructionCost;
-    private final Resharder resharder;
+    private final ExchangePrices exchanges;
     private final StrategySet.Cache sets;
     private final IdentityHashMap<Instruction, StrategySet> setByInstruction = new IdentityHashMap<>();
     private final Map<StrategySet, double[]> nanosBySet = new HashMap<>();
@@ -29,25 +29,32 @@ public final class MeshPrices {
     private final Map<KindsKey, long[]> nanosByKinds = new HashMap<>();
 
     /** By numbers of {@link StrategySet.Kinds}. */
-    private record KindsKey(ArrayShape shape, int made, int needed) {}
+    private record KindsKey(ArrayShape shape, int made, int needed, Way way) {}
 
-    private record MatrixKey(StrategySet from, int leaf, StrategySet to, int operand, ArrayShape shape) {}
+    private record MatrixKey(StrategySet from, int leaf, StrategySet to, int operand, ArrayShape shape, Way way) {}
+
+    /** From a producer to a user soon or late, or from a new state to the old one's place. */
+    private enum Way {
+        SOON,
+        LATE,
+        BACK
+    }
 
     /** Stands for the result of the receiving instruction instead of an operand. */
     private static final int RESULT = -1;
 
     public MeshPrices(InstructionCost instructionCost, Resharder resharder) {
         this.instructionCost = instructionCost;
-        this.resharder = resharder;
+        this.exchanges = new ExchangePrices(resharder);
         this.sets = new StrategySet.Cache(resharder.mesh());
     }
 
     public Mesh mesh() {
-        return resharder.mesh();
+        return exchanges.mesh();
     }
 
     public Resharder resharder() {
-        return resharder;
+        return exchanges.resharder();
     }
 
     InstructionCost instructionCost() {
@@ -67,7 +74,7 @@ public final class MeshPrices {
             for (int s = 0; s < nanos.length; s++) {
                 OpStrategy strategy = set.strategies().get(s);
                 if (shardings.exchanges(strategy)) {
-                    LocalTime time = LocalTime.of(shardings, strategy, instructionCost, resharder);
+                    LocalTime time = LocalTime.of(shardings, strategy, instructionCost, resharder());
                     nanos[s] = time.computeNanos() + time.exchangeNanos();
                     continue;
                 }
@@ -135,14 +142,18 @@ public final class MeshPrices {
      * its operand. Not to be written.
      */
     long[] moveNanos(Instruction from, int leaf, Instruction to, int operand) {
-        ArrayShape shape = from.shape().leaves().get(leaf);
-        MatrixKey key = new MatrixKey(set(from), leaf, set(to), operand, shape);
-        return moveNanosByKey.computeIfAbsent(key, this::matrix);
+        return matrix(from, leaf, to, operand, ExchangePrices.late(from, to) ? Way.LATE : Way.SOON);
     }
 
     /** The same to where the second makes its own (first) result. */
     long[] tieNanos(Instruction from, int leaf, Instruction to) {
-        return moveNanos(from, leaf, to, RESULT);
+        return matrix(from, leaf, to, RESULT, Way.BACK);
+    }
+
+    private long[] matrix(Instruction from, int leaf, Instruction to, int operand, Way way) {
+        ArrayShape shape = from.shape().leaves().get(leaf);
+        MatrixKey key = new MatrixKey(set(from), leaf, set(to), operand, shape, way);
+        return moveNanosByKey.computeIfAbsent(key, this::matrix);
     }
 
     /** By strategy: nanoseconds to complete a leaf of the result where it is partial. */
@@ -152,7 +163,7 @@ public final class MeshPrices {
         long[] nanos = new long[set.size()];
         for (int s = 0; s < nanos.length; s++) {
             Sharding made = set.results().get(leaf).of(s);
-            nanos[s] = Math.round(resharder.nanos(shape, made, made.withoutPartial()));
+            nanos[s] = Math.round(exchanges.nanos(shape, made, made.withoutPartial(), false));
         }
         return nanos;
     }
@@ -163,8 +174,8 @@ public final class MeshPrices {
                 ? key.to().results().get(0)
                 : key.to().operands().get(key.operand());
         long[] nanos = nanosByKinds.computeIfAbsent(
-                new KindsKey(key.shape(), made.number(), needed.number()),
-                k -> nanos(key.shape(), made.kinds(), needed.kinds()));
+                new KindsKey(key.shape(), made.number(), needed.number(), key.way()),
+                k -> nanos(key.shape(), made.kinds(), needed.kinds(), key.way()));
         int columns = key.to().size();
         long[] matrix = new long[key.from().size() * columns];
         for (int f = 0; f < key.from().size(); f++) {
@@ -176,12 +187,15 @@ public final class MeshPrices {
         return matrix;
     }
 
-    private long[] nanos(ArrayShape shape, List<Sharding> made, List<Sharding> needed) {
+    private long[] nanos(ArrayShape shape, List<Sharding> made, List<Sharding> needed, Way way) {
         long[] nanos = new long[made.size() * needed.size()];
         int at = 0;
         for (Sharding from : made) {
             for (Sharding to : needed) {
-                nanos[at++] = Math.round(resharder.nanos(shape, from, to));
+                double one = way == Way.BACK
+                        ? exchanges.backNanos(shape, from, to)
+                        : exchanges.nanos(shape, from, to, way == Way.LATE);
+                nanos[at++] = Math.round(one);
             }
         }
         return nanos;

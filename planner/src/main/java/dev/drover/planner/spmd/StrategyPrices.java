@@ -21,7 +21,7 @@ public final class StrategyPrices {
     private final Computation flat;
     private final ShardingDecisions decisions;
     private final InstructionCost cost;
-    private final Resharder resharder;
+    private final ExchangePrices exchanges;
     private final Map<Integer, List<Use>> usesById = new HashMap<>();
 
     /** A user (or the root tuple) takes a leaf as the operand of this number. */
@@ -52,7 +52,7 @@ public final class StrategyPrices {
         this.flat = flat;
         this.decisions = decisions;
         this.cost = cost;
-        this.resharder = resharder;
+        this.exchanges = new ExchangePrices(resharder);
         for (Instruction user : flat.instructions()) {
             if (!Source.isWiring(user) || user == flat.root()) {
                 List<Source> sources = Source.ofOperands(user);
@@ -65,7 +65,7 @@ public final class StrategyPrices {
     }
 
     private Mesh mesh() {
-        return resharder.mesh();
+        return exchanges.mesh();
     }
 
     /** All strategies, the cheapest first. */
@@ -89,7 +89,11 @@ public final class StrategyPrices {
             Sharding needed = shardings.operand(strategy, i);
             operands.add(needed);
             operandShapes.add(needed.local(shape, mesh()));
-            operandNanos += resharder.nanos(shape, made(sources.get(i)), needed);
+            operandNanos += exchanges.nanos(
+                    shape,
+                    made(sources.get(i)),
+                    needed,
+                    ExchangePrices.late(sources.get(i).producer(), instruction));
         }
         List<Sharding> results = new ArrayList<>();
         List<ArrayShape> resultShapes = new ArrayList<>();
@@ -102,7 +106,7 @@ public final class StrategyPrices {
         double flops = instruction.op().flops(instruction.operandShapes(), instruction.shape())
                 / (double) shardings.divisions(strategy);
         LocalTime time = shardings.exchanges(strategy)
-                ? LocalTime.of(shardings, strategy, cost, resharder)
+                ? LocalTime.of(shardings, strategy, cost, exchanges.resharder())
                 : new LocalTime(cost.nanos(instruction, flops, operandShapes, resultShapes), 0);
         return new Price(
                 strategy,
@@ -128,8 +132,10 @@ public final class StrategyPrices {
                     ? decisions.outputs().get(use.operand())
                     : new OpShardings(use.user(), mesh())
                             .operand(decisions.strategies().get(use.user().id()), use.operand());
-            nanos += resharder.nanos(
-                    use.source().shape(), results.get(use.source().leaf()), needed);
+            Sharding made = results.get(use.source().leaf());
+            nanos += use.user() == flat.root()
+                    ? exchanges.backNanos(use.source().shape(), made, needed)
+                    : exchanges.nanos(use.source().shape(), made, needed, ExchangePrices.late(instruction, use.user()));
         }
         return nanos;
     }

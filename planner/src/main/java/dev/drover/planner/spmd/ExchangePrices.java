@@ -1,0 +1,59 @@
+package dev.drover.planner.spmd;
+
+import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.plan.mesh.Mesh;
+import dev.drover.plan.sharding.CollectiveCost;
+import dev.drover.plan.sharding.CollectiveKind;
+import dev.drover.plan.sharding.Resharder;
+import dev.drover.plan.sharding.Sharding;
+import dev.drover.plan.task.CollectiveBuckets;
+
+/**
+ * What it takes to bring a value from the sharding in which it is made to the one in which it is needed, by itself or joined with others.
+ * Sums that are not needed soon, and new parameters that go back to their places, are put together ({@link CollectiveBuckets}): of
+ * the latency of such an exchange each pays the part that its bytes are of a bucket.
+ */
+final class ExchangePrices {
+    private final Resharder alone;
+    private final Resharder joined;
+
+    ExchangePrices(Resharder alone) {
+        this.alone = alone;
+        CollectiveCost cost = alone.cost();
+        this.joined = new Resharder(alone.mesh(), (kind, axis, bytes) -> joinedNanos(cost, kind, axis, bytes));
+    }
+
+    private static double joinedNanos(CollectiveCost cost, CollectiveKind kind, int axis, long bytes) {
+        long bucket = CollectiveBuckets.FIRST_BYTES;
+        boolean joins = kind == CollectiveKind.ALL_REDUCE
+                || kind == CollectiveKind.REDUCE_SCATTER
+                || kind == CollectiveKind.ALL_GATHER;
+        return joins && bytes < bucket
+                ? Math.min(cost.nanos(kind, axis, bytes), cost.nanos(kind, axis, bucket) * bytes / bucket)
+                : cost.nanos(kind, axis, bytes);
+    }
+
+    Mesh mesh() {
+        return alone.mesh();
+    }
+
+    Resharder resharder() {
+        return alone;
+    }
+
+    /** Whether a value is used so late that a sum of it is joined with others. */
+    static boolean late(Instruction producer, Instruction user) {
+        return user.id() - producer.id() > CollectiveBuckets.SOON;
+    }
+
+    /** Nanoseconds from a producer to a user; {@code late}: see {@link #late(Instruction, Instruction)}. */
+    double nanos(ArrayShape shape, Sharding made, Sharding needed, boolean late) {
+        return late && made.hasPartial() ? joined.nanos(shape, made, needed) : alone.nanos(shape, made, needed);
+    }
+
+    /** Nanoseconds from where a new state is made to where the old one was. */
+    double backNanos(ArrayShape shape, Sharding made, Sharding needed) {
+        return joined.nanos(shape, made, needed);
+    }
+}
