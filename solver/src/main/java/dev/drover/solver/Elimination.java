@@ -1,5 +1,6 @@
 package dev.drover.solver;
 
+import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.PriorityQueue;
 import java.util.SplittableRandom;
@@ -153,7 +154,17 @@ final class Elimination {
     /** The same; throws {@link Budget.Late} if the time ends before. */
     static Elimination plan(
             Core core, int[] candidates, int maxEntries, long maxTotalEntries, SplittableRandom random, Budget budget) {
-        return new Elimination(core, new Order(core, candidates, maxEntries, maxTotalEntries, random, budget, false));
+        return new Elimination(
+                core, new Order(core, candidates, maxEntries, maxTotalEntries, random, budget, false, false));
+    }
+
+    /** The same for all variables; null if a table would be too large. */
+    static @Nullable Elimination whole(
+            Core core, int maxEntries, long maxTotalEntries, SplittableRandom random, Budget budget) {
+        int[] all = new int[core.size];
+        Arrays.setAll(all, v -> v);
+        Order plan = new Order(core, all, maxEntries, maxTotalEntries, random, budget, false, true);
+        return plan.order.length == all.length ? new Elimination(core, plan) : null;
     }
 
     /**
@@ -166,8 +177,46 @@ final class Elimination {
      * @param budget ends it by {@link Budget.Late}
      */
     static @Nullable Elimination inOrder(Core core, int[] order, int maxEntries, long maxTotalEntries, Budget budget) {
-        Order plan = new Order(core, order, maxEntries, maxTotalEntries, new SplittableRandom(0), budget, true);
+        Order plan = new Order(core, order, maxEntries, maxTotalEntries, new SplittableRandom(0), budget, true, true);
         return plan.order.length == order.length ? new Elimination(core, plan) : null;
+    }
+
+    /**
+     * The same tables in another order: that of a walk through the tree of buckets, so that few tables wait at a time for their turn. Read
+     * backwards, each bucket is followed by its small subtrees, the largest last.
+     */
+    int[] depthFirst() {
+        int n = order.length;
+        int[] position = new int[core.size];
+        for (int b = 0; b < n; b++) {
+            position[order[b]] = b;
+        }
+        int[] weight = new int[n];
+        int[] parent = new int[n];
+        for (int b = 0; b < n; b++) {
+            weight[b]++;
+            parent[b] = scope[b].length == 0 ? -1 : position[scope[b][scope[b].length - 1]];
+            if (parent[b] >= 0) {
+                weight[parent[b]] += weight[b];
+            }
+        }
+        ArrayDeque<Integer> waiting = new ArrayDeque<>();
+        for (int b = 0; b < n; b++) {
+            if (parent[b] < 0) {
+                waiting.push(b);
+            }
+        }
+        int[] walk = new int[n];
+        for (int at = n - 1; at >= 0; at--) {
+            int b = waiting.pop();
+            walk[at] = order[b];
+            Arrays.stream(children[b])
+                    .boxed()
+                    .sorted((c, d) ->
+                            weight[c] != weight[d] ? Integer.compare(weight[d], weight[c]) : Integer.compare(c, d))
+                    .forEach(waiting::push);
+        }
+        return walk;
     }
 
     /** The variables of which the bucket's table depends. */
@@ -371,7 +420,8 @@ final class Elimination {
                 long maxTotalEntries,
                 SplittableRandom random,
                 Budget budget,
-                boolean asGiven) {
+                boolean asGiven,
+                boolean allOrNone) {
             this.asGiven = asGiven;
             int n = candidates.length;
             this.local = new int[core.size];
@@ -417,7 +467,7 @@ final class Elimination {
                 }
                 double log = tableLog(i);
                 boolean full = total + Math.exp(log) > maxTotalEntries && degree[i] > 0;
-                if (asGiven && (log > maxLog || full)) {
+                if (allOrNone && (log > maxLog || full)) {
                     break;
                 }
                 if (log > maxLog || full) {

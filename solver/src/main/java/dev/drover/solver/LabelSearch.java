@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SplittableRandom;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -29,11 +30,23 @@ final class LabelSearch {
     private static final int COMPARED = 300;
 
     private static final int MOST_NUMBERS = 64;
+
+    /** Orders that are tried for the tree. */
+    private static final int TREES = 2;
+
     private static final int MOST_ENTRIES = 1 << 18;
     private static final long MOST_TOTAL_ENTRIES = 1 << 23;
 
-    /** Labels of all layers at most: what is kept of each to trace the best one back are two integers. */
+    /** The same for the order of the tree, whose tables are few for their size. */
+    private static final int MOST_TREE_ENTRIES = 1 << 22;
+
+    private static final long MOST_TOTAL_TREE_ENTRIES = 1 << 26;
+
+    /** Labels of all layers at most: what is kept of each to trace the best one back are six bytes. */
     private static final long MOST_LABELS = 1L << 26;
+
+    /** Labels of one layer that there is always room for. */
+    private static final int FEWEST = 256;
 
     /** Numbers of all new labels of a layer at most. */
     private static final long MOST_NEW_NUMBERS = 1L << 25;
@@ -57,8 +70,35 @@ final class LabelSearch {
             order[i] = order[j];
             order[j] = first;
         }
-        Elimination plan = Elimination.inOrder(core, order, MOST_ENTRIES, MOST_TOTAL_ENTRIES, budget);
-        if (plan == null) {
+        return inOrder(core, order, MOST_ENTRIES, MOST_TOTAL_ENTRIES, budget);
+    }
+
+    /**
+     * Returns a search along the tree of buckets of the best order of elimination known, from its root to the leaves: where layers are
+     * wide, but fall apart into branches. Null if the tables or the labels would be too large.
+     */
+    static @Nullable LabelSearch alongTree(Core core, long seed, Budget budget) {
+        SplittableRandom random = new SplittableRandom(seed);
+        Elimination tree = null;
+        for (int attempt = 0; attempt < TREES; attempt++) {
+            Elimination other = Elimination.whole(core, MOST_TREE_ENTRIES, MOST_TOTAL_TREE_ENTRIES, random, budget);
+            budget.spend(100L * core.size);
+            if (other == null) {
+                break;
+            }
+            if (tree == null || other.entries() < tree.entries()) {
+                tree = other;
+            }
+        }
+        return tree == null
+                ? null
+                : inOrder(core, tree.depthFirst(), MOST_TREE_ENTRIES, MOST_TOTAL_TREE_ENTRIES, budget);
+    }
+
+    private static @Nullable LabelSearch inOrder(
+            Core core, int[] order, int mostEntries, long mostTotalEntries, Budget budget) {
+        Elimination plan = Elimination.inOrder(core, order, mostEntries, mostTotalEntries, budget);
+        if (plan == null || Arrays.stream(core.domain).max().orElse(0) > Character.MAX_VALUE) {
             return null;
         }
         LabelSearch search = new LabelSearch(core, plan, budget);
@@ -99,9 +139,7 @@ final class LabelSearch {
     /** The greatest width that memory allows. */
     int mostWidth() {
         long widest = Arrays.stream(core.domain).max().orElse(1);
-        return (int) Math.min(
-                Math.min((1 << 24) / widest, MOST_LABELS / Math.max(1, core.size)),
-                MOST_NEW_NUMBERS / (widest * (numbers() + 5)));
+        return (int) Math.min((1 << 24) / widest, MOST_NEW_NUMBERS / (widest * (numbers() + 5)));
     }
 
     /** All labels after one bucket, those of one group together. */
@@ -112,7 +150,7 @@ final class LabelSearch {
         private double[] bound = new double[0];
         private long[] y = new long[0];
         private int[] parent = new int[0];
-        private int[] choice = new int[0];
+        private char[] choice = new char[0];
     }
 
     /** New labels before dominance. */
@@ -178,6 +216,7 @@ final class LabelSearch {
         layer.bound = new double[] {core.constant - atLimit + plan.collect(theta, x)};
         layer.y = new long[1];
         double lost = Double.POSITIVE_INFINITY;
+        long room = MOST_LABELS;
         Layer[] layers = new Layer[n];
         int[] before = new int[0];
         for (int b = n - 1; b >= 0; b--) {
@@ -185,7 +224,10 @@ final class LabelSearch {
             Draft draft = expand(layer, b, before);
             layer.y = new long[0];
             Layer next = layer(draft);
-            lost = Math.min(lost, narrow(next, draft.columns, width));
+            // One layer may be far above the mean, but not all.
+            long widest = Math.min(width, Math.max(FEWEST, 8 * room / (b + 1)));
+            lost = Math.min(lost, narrow(next, draft.columns, (int) widest));
+            room = Math.max(0, room - next.cost.length);
             layers[b] = next;
             layer.cost = new double[0];
             layer.bound = new double[0];
@@ -319,14 +361,14 @@ final class LabelSearch {
         layer.cost = new double[count];
         layer.bound = new double[count];
         layer.parent = new int[count];
-        layer.choice = new int[count];
+        layer.choice = new char[count];
         layer.y = new long[count * draft.columns];
         for (int i = 0; i < count; i++) {
             int from = kept[i];
             layer.cost[i] = draft.cost[from];
             layer.bound[i] = draft.bound[from];
             layer.parent[i] = draft.parent[from];
-            layer.choice[i] = draft.choice[from];
+            layer.choice[i] = (char) draft.choice[from];
             System.arraycopy(draft.y, from * draft.columns, layer.y, i * draft.columns, draft.columns);
         }
         return layer;

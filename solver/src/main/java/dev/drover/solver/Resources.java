@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a partial choice must remember of the usage rows while the variables are assigned in a fixed order: as few numbers as possible.
@@ -63,6 +64,17 @@ final class Resources {
             this.low = low;
         }
 
+        /** The step of a variable that uses nothing: the numbers stay. */
+        static Step nothing(long[] top) {
+            List<List<Source>> same = new ArrayList<>();
+            long[] low = new long[top.length];
+            for (int c = 0; c < top.length; c++) {
+                same.add(List.of(new Source(c, -1, 0)));
+                low[c] = Long.MIN_VALUE;
+            }
+            return new Step(new long[0][], List.of(), same, low);
+        }
+
         int columns() {
             return from.length;
         }
@@ -97,6 +109,10 @@ final class Resources {
         private long limit;
         private long later;
         private long mostLater;
+        /** The next of the groups that become one with it in this step, and, of the first, the last. */
+        private @Nullable Group alike;
+
+        private Group last = this;
 
         Group(int row, long limit) {
             this.row = row;
@@ -117,7 +133,7 @@ final class Resources {
                 segmentHash[v][s] = random.nextLong();
                 hash[core.segStart[v][s]] += segmentHash[v][s];
                 hash[core.segEnd[v][s]] -= segmentHash[v][s];
-                long top = Arrays.stream(core.segUsage[v][s]).max().orElse(0);
+                long top = greatest(core.segUsage[v][s]);
                 most[core.segStart[v][s]] += top;
                 most[core.segEnd[v][s]] -= top;
             }
@@ -145,6 +161,10 @@ final class Resources {
         }
         long[] top = {0};
         for (int v : order) {
+            if (core.segStart[v].length == 0) {
+                steps.add(Step.nothing(top));
+                continue;
+            }
             Draft draft = new Draft(groups, top, v);
             steps.add(draft.step);
             groups = draft.next;
@@ -157,112 +177,159 @@ final class Resources {
         return steps.stream().mapToInt(Step::columns).max().orElse(0);
     }
 
+    private static long greatest(long[] usage) {
+        long most = 0;
+        for (long u : usage) {
+            most = Math.max(most, u);
+        }
+        return most;
+    }
+
     /** One step: which groups become one, and which numbers are left. */
     private final class Draft {
         private final Step step;
         private final List<Group> next = new ArrayList<>();
         private long[] top;
 
+        private final int v;
+        private final List<long[]> usages = new ArrayList<>();
+        private final List<Long> usageKeys = new ArrayList<>();
+        private final List<List<Source>> sources = new ArrayList<>();
+        private final List<Long> low = new ArrayList<>();
+        private final Map<List<Source>, Integer> columnBySources = new HashMap<>();
+
         Draft(List<Group> groups, long[] topBefore, int v) {
-            List<long[]> usages = new ArrayList<>();
-            Map<List<Integer>, Integer> usageBySegments = new HashMap<>();
-            Map<List<Integer>, Source> checks = new HashMap<>();
-            List<List<Integer>> checkOrder = new ArrayList<>();
-            Map<Long, List<Group>> merged = new HashMap<>();
-            List<List<Group>> mergedOrder = new ArrayList<>();
+            this.v = v;
+            long[] mostOfSegment = new long[core.segStart[v].length];
+            for (int s = 0; s < mostOfSegment.length; s++) {
+                mostOfSegment[s] = greatest(core.segUsage[v][s]);
+            }
             for (Group group : groups) {
-                List<Integer> segments = new ArrayList<>(1);
-                for (int s = 0; s < core.segStart[v].length; s++) {
-                    if (core.segStart[v][s] <= group.row && group.row < core.segEnd[v][s]) {
-                        segments.add(s);
-                        group.later -= segmentHash[v][s];
-                        group.mostLater -=
-                                Arrays.stream(core.segUsage[v][s]).max().orElse(0);
-                    }
-                }
-                group.usage = segments.isEmpty()
-                        ? -1
-                        : usageBySegments.computeIfAbsent(segments, k -> {
-                            usages.add(sum(v, k));
-                            return usages.size() - 1;
-                        });
-                long topNow = topBefore[group.column] + top(usages, group.usage);
+                passed(group, mostOfSegment);
+            }
+            // By old number and usage: the limit to check, and the new number of a group with this source alone.
+            int stride = usages.size() + 1;
+            long[] checkLimit = new long[topBefore.length * stride];
+            int[] columnBySource = new int[checkLimit.length];
+            Arrays.fill(columnBySource, -1);
+            List<Source> checks = new ArrayList<>();
+            Map<Long, Group> byLater = new HashMap<>(2 * groups.size());
+            List<Group> leaders = new ArrayList<>(groups.size());
+            long[] topOfUsage = new long[stride];
+            for (int u = 0; u + 1 < stride; u++) {
+                topOfUsage[u + 1] = greatest(usages.get(u));
+            }
+            boolean[] checked = new boolean[checkLimit.length];
+            for (Group group : groups) {
+                int source = group.column * stride + group.usage + 1;
+                long topNow = topBefore[group.column] + topOfUsage[group.usage + 1];
                 if (topNow > group.limit) {
-                    List<Integer> key = List.of(group.column, group.usage);
-                    Source known = checks.get(key);
-                    if (known == null) {
-                        checkOrder.add(key);
-                    }
-                    checks.put(
-                            key,
-                            new Source(
-                                    group.column,
-                                    group.usage,
-                                    known == null ? group.limit : Math.min(known.limit, group.limit)));
+                    checkLimit[source] = checked[source] ? Math.min(checkLimit[source], group.limit) : group.limit;
+                    checked[source] = true;
                 }
+                group.alike = null;
+                group.last = group;
                 if (group.mostLater > 0 && topNow + group.mostLater > group.limit) {
-                    merged.computeIfAbsent(group.later, k -> {
-                                List<Group> list = new ArrayList<>(1);
-                                mergedOrder.add(list);
-                                return list;
-                            })
-                            .add(group);
+                    Group leader = byLater.putIfAbsent(group.later, group);
+                    if (leader == null) {
+                        leaders.add(group);
+                    } else {
+                        leader.last.alike = group;
+                        leader.last = group;
+                    }
                 }
             }
-            Map<List<Source>, Integer> columnBySources = new HashMap<>();
-            List<List<Source>> sources = new ArrayList<>();
-            List<Long> low = new ArrayList<>();
-            for (List<Group> list : mergedOrder) {
-                List<Source> mine = sources(list);
-                long limit = 0;
-                if (mine.size() == 1) {
-                    limit = mine.get(0).limit;
-                    mine = List.of(new Source(mine.get(0).column, mine.get(0).usage, 0));
+            for (int source = 0; source < checked.length; source++) {
+                if (checked[source]) {
+                    checks.add(new Source(source / stride, source % stride - 1, checkLimit[source]));
                 }
-                List<Source> key = mine;
-                int column = columnBySources.computeIfAbsent(key, k -> {
-                    sources.add(k);
-                    low.add(Long.MAX_VALUE);
-                    return sources.size() - 1;
-                });
-                Group first = list.get(0);
-                first.column = column;
-                first.limit = limit;
-                low.set(column, Math.min(low.get(column), limit - first.mostLater));
-                next.add(first);
+            }
+            for (Group leader : leaders) {
+                boolean alone = leader.alike == null;
+                int source = leader.column * stride + leader.usage + 1;
+                int column = alone ? columnBySource[source] : -1;
+                if (column < 0) {
+                    column = alone ? add(List.of(new Source(leader.column, leader.usage, 0))) : merge(leader);
+                }
+                if (alone) {
+                    columnBySource[source] = column;
+                }
+                leader.column = column;
+                low.set(column, Math.min(low.get(column), leader.limit - leader.mostLater));
+                next.add(leader);
             }
             top = new long[sources.size()];
             for (int c = 0; c < top.length; c++) {
                 top[c] = low.get(c);
                 for (Source source : sources.get(c)) {
-                    top[c] = Math.max(top[c], topBefore[source.column] + top(usages, source.usage) - source.limit);
+                    top[c] = Math.max(top[c], topBefore[source.column] + topOfUsage[source.usage + 1] - source.limit);
                 }
             }
             step = new Step(
                     usages.toArray(new long[0][]),
-                    checkOrder.stream().map(checks::get).toList(),
+                    checks,
                     sources,
                     low.stream().mapToLong(Long::longValue).toArray());
         }
 
-        private long top(List<long[]> usages, int usage) {
-            return usage < 0 ? 0 : Arrays.stream(usages.get(usage)).max().orElse(0);
+        /** Takes the variable out of what a group has yet to come, and finds what it uses there. */
+        private void passed(Group group, long[] mostOfSegment) {
+            long key = 0;
+            boolean uses = false;
+            for (int s = 0; s < mostOfSegment.length; s++) {
+                if (core.segStart[v][s] <= group.row && group.row < core.segEnd[v][s]) {
+                    key += segmentHash[v][s];
+                    group.mostLater -= mostOfSegment[s];
+                    uses = true;
+                }
+            }
+            group.later -= key;
+            group.usage = -1;
+            for (int u = 0; u < usages.size() && uses && group.usage < 0; u++) {
+                group.usage = usageKeys.get(u) == key ? u : -1;
+            }
+            if (uses && group.usage < 0) {
+                group.usage = usages.size();
+                usages.add(sum(group.row));
+                usageKeys.add(key);
+            }
         }
 
-        private long[] sum(int v, List<Integer> segments) {
+        private int add(List<Source> key) {
+            return columnBySources.computeIfAbsent(key, k -> {
+                sources.add(k);
+                low.add(Long.MAX_VALUE);
+                return sources.size() - 1;
+            });
+        }
+
+        /** The number of groups that became one; sets the limit of the first. */
+        private int merge(Group leader) {
+            List<Source> mine = sources(leader);
+            leader.limit = 0;
+            if (mine.size() == 1) {
+                leader.limit = mine.get(0).limit;
+                mine = List.of(new Source(mine.get(0).column, mine.get(0).usage, 0));
+            }
+            return add(mine);
+        }
+
+        private long[] sum(int row) {
             long[] sum = new long[core.domain[v]];
-            for (int s : segments) {
-                for (int k = 0; k < sum.length; k++) {
-                    sum[k] += core.segUsage[v][s][k];
+            for (int s = 0; s < core.segStart[v].length; s++) {
+                if (core.segStart[v][s] <= row && row < core.segEnd[v][s]) {
+                    for (int k = 0; k < sum.length; k++) {
+                        sum[k] += core.segUsage[v][s][k];
+                    }
                 }
             }
             return sum;
         }
 
-        /** The different numbers of a group, each with its least limit. */
-        private List<Source> sources(List<Group> list) {
+        /** The different numbers of groups that became one, each with its least limit. */
+        private static List<Source> sources(Group leader) {
             List<Source> mine = new ArrayList<>(1);
-            for (Group group : list) {
+            for (Group group = leader; group != null; group = group.alike) {
                 boolean known = false;
                 for (int i = 0; i < mine.size() && !known; i++) {
                     Source source = mine.get(i);

@@ -2,7 +2,6 @@ package dev.drover.solver;
 
 import dev.drover.solver.SolveOptions.Technique;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicReference;
@@ -20,6 +19,9 @@ final class Search {
 
     private static final long LABEL_WORK = 600_000_000;
 
+    /** Sweeps before which the prices are too bad for labels of a wide core. */
+    private static final int SWEEPS_BEFORE_LABELS = 200;
+
     private Core core;
     private @Nullable DualBound dual;
     private final Incumbent incumbent;
@@ -33,6 +35,9 @@ final class Search {
     private volatile boolean finished;
     private volatile boolean roundOver;
     private boolean[][] keep = new boolean[0][];
+
+    /** Labels of a core too wide for elimination at every step, null if it is too wide for labels as well. */
+    private @Nullable LabelSearch wide;
 
     Search(Core core, Incumbent incumbent, SolveOptions options, Budget budget) {
         this.core = core;
@@ -151,6 +156,7 @@ final class Search {
         boolean cuts = !options.without().contains(Technique.CUTS);
         double gapAtCut = incumbent.cost() - incumbent.bound();
         Neighbourhoods worker = worker(seed);
+        Turns turns = new Turns(bounding);
         int sweeps = 0;
         int lastTry = 0;
         while (!stopped() && !(bounding.settled() && sweeps > 50)) {
@@ -181,6 +187,9 @@ final class Search {
                 // Nobody else improves the choice meanwhile.
                 worker.turn();
             }
+            if (sweeps % 50 == 0 && sweeps >= SWEEPS_BEFORE_LABELS) {
+                turns.take();
+            }
         }
         while (!stopped() && worker != null) {
             double gap = incumbent.cost() - incumbent.bound();
@@ -191,6 +200,36 @@ final class Search {
                 }
             }
             worker.turn();
+            turns.take();
+        }
+    }
+
+    /** Labels of a wide core, in turns with the rest of the leading thread: no longer than all else together. */
+    private final class Turns {
+        private final DualBound bounding;
+        private final long begin = budget.now();
+        private long mine;
+        private int width = FIRST_WIDTH;
+        private double gapAtWidest = Double.POSITIVE_INFINITY;
+
+        Turns(DualBound bounding) {
+            this.bounding = bounding;
+        }
+
+        void take() {
+            LabelSearch labels = wide;
+            long now = budget.now();
+            double gap = incumbent.cost() - incumbent.bound();
+            if (labels == null || stopped() || 2 * mine > now - begin || gap > 0.8 * gapAtWidest) {
+                return;
+            }
+            int[] better = label(labels, bounding.bestPrice(), guide.decoded(), Math.min(width, labels.mostWidth()));
+            if (width >= labels.mostWidth()) {
+                gapAtWidest = incumbent.cost() - incumbent.bound();
+            } else if (better == null) {
+                width *= 4;
+            }
+            mine += budget.now() - now;
         }
     }
 
@@ -270,20 +309,24 @@ final class Search {
 
     /** Solves a narrow core outright: prices and tree over all variables, then labels; alone and so the same each time. */
     private void exactAttempt() {
-        int[] all = new int[core.size];
-        Arrays.setAll(all, v -> v);
-        Elimination plan = Elimination.plan(core, all, 1 << 20, 1 << 23, new SplittableRandom(options.seed()), budget);
-        budget.spend(plan.entries());
-        if (!plan.frees(core.size)) {
+        wide = null;
+        boolean labelling = !options.without().contains(Technique.LABELS) && core.rows > 0;
+        Elimination plan = Elimination.whole(core, 1 << 20, 1 << 23, new SplittableRandom(options.seed()), budget);
+        if (plan == null) {
+            budget.spend(100L * core.size);
+            wide = labelling ? LabelSearch.alongTree(core, options.seed(), budget) : null;
             return;
         }
+        budget.spend(plan.entries());
         warmUp();
         LocalSearch local = new LocalSearch(core, budget, this::over);
         int[] known = incumbent.best();
         int[] x = known == null ? new int[core.size] : known;
         double[] start = guide.prices();
-        LabelSearch labels =
-                options.without().contains(Technique.LABELS) || core.rows == 0 ? null : LabelSearch.along(core, budget);
+        LabelSearch labels = labelling ? LabelSearch.along(core, budget) : null;
+        if (labels == null && labelling) {
+            labels = LabelSearch.alongTree(core, options.seed(), budget);
+        }
         if (labels != null) {
             widen(labels, guide.prices(), x, FIRST_WIDTH);
         }
@@ -318,20 +361,26 @@ final class Search {
     private void widen(LabelSearch labels, double[] price, int[] nearest, int mostWidth) {
         long begin = budget.spent();
         for (int width = FIRST_WIDTH; !closed() && budget.spent() - begin < LABEL_WORK; width *= 8) {
-            double bound = labels.search(price, incumbent.cost(), Math.min(width, mostWidth));
-            int[] best = labels.best();
-            if (best != null) {
-                incumbent.offer(best, "labels");
-            }
-            if (bound == Double.POSITIVE_INFINITY) {
-                declareInfeasible(nearest);
-                return;
-            }
-            incumbent.raise(bound, "labels");
+            label(labels, price, nearest, Math.min(width, mostWidth));
             if (width >= mostWidth) {
                 return;
             }
         }
+    }
+
+    /** Labels of one width; returns a choice cheaper than the best, null if there is none. */
+    private int @Nullable [] label(LabelSearch labels, double[] price, int[] nearest, int width) {
+        double bound = labels.search(price, incumbent.cost(), width);
+        int[] best = labels.best();
+        if (best != null) {
+            incumbent.offer(best, "labels");
+        }
+        if (bound == Double.POSITIVE_INFINITY) {
+            declareInfeasible(nearest);
+        } else {
+            incumbent.raise(bound, "labels");
+        }
+        return best;
     }
 
     private void declareInfeasible(int[] nearest) {

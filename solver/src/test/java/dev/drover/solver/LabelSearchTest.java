@@ -12,6 +12,8 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class LabelSearchTest {
     private static @Nullable Core core(StrategyProblem problem) {
@@ -19,14 +21,20 @@ class LabelSearchTest {
                 .core();
     }
 
-    private static LabelSearch along(Core core) {
-        LabelSearch labels = LabelSearch.along(core, Budget.endless());
+    private static LabelSearch along(Core core, boolean tree) {
+        LabelSearch labels =
+                tree ? LabelSearch.alongTree(core, 1, Budget.endless()) : LabelSearch.along(core, Budget.endless());
         assertThat(labels).isNotNull();
         return java.util.Objects.requireNonNull(labels);
     }
 
-    @Test
-    void labelsFindTheOptimumOfBruteForceAtAnyPrices() {
+    private static LabelSearch along(Core core) {
+        return along(core, false);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void labelsFindTheOptimumOfBruteForceAtAnyPrices(boolean tree) {
         int limited = 0;
         int infeasible = 0;
         for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(300); i++, seed++) {
@@ -43,7 +51,7 @@ class LabelSearchTest {
             }
             limited += core.rows > 0 ? 1 : 0;
             String rerun = "rerun with -Dseed=" + seed;
-            LabelSearch labels = along(core);
+            LabelSearch labels = along(core, tree);
             double bound = labels.search(price, Double.POSITIVE_INFINITY, 1 << 20);
             int[] found = labels.best();
             if (best == null) {
@@ -74,6 +82,55 @@ class LabelSearchTest {
     }
 
     /** 144 usage rows of 72 layers: what is used so far is a few numbers along the layers. */
+    /** Layers of branches: wide along any line, narrow along a tree. */
+    private static StrategyProblem branches(int layers) {
+        SplittableRandom random = new SplittableRandom(5);
+        StrategyProblem.Builder builder = StrategyProblem.builder("branches");
+        long[][] matrices = new long[20][];
+        for (int m = 0; m < matrices.length; m++) {
+            matrices[m] = random.longs(16, 0, 1000).toArray();
+        }
+        long[] costs = {0, 11, 23, 37};
+        long[] usages = {9, 5, 4, 1};
+        int before = -1;
+        for (int layer = 0; layer < layers; layer++) {
+            int at = 0;
+            int trunk = builder.node(layer, 2L * layers - layer, costs, usages);
+            if (before >= 0) {
+                builder.edge(before, trunk, matrices[at++]);
+            }
+            for (int branch = 0; branch < 3; branch++) {
+                int[] ring = new int[4];
+                for (int i = 0; i < ring.length; i++) {
+                    ring[i] = builder.node(0, 2L * layers, costs, usages);
+                    builder.edge(i == 0 ? trunk : ring[i - 1], ring[i], matrices[at++]);
+                }
+                builder.edge(ring[3], trunk, matrices[at++]);
+                builder.edge(ring[0], ring[2], matrices[at++]);
+            }
+            before = trunk;
+        }
+        return builder.usageLimit(60L * layers).build();
+    }
+
+    @Test
+    void labelsAlongTheTreeProveLayersOfBranches() {
+        StrategyProblem problem = branches(12);
+        Core core = java.util.Objects.requireNonNull(
+                Reducer.reduce(problem, Set.of()).core());
+        LabelSearch line = along(core, false);
+        LabelSearch tree = along(core, true);
+        double[] price = new double[core.rows];
+        double optimum = line.search(price, Double.POSITIVE_INFINITY, line.mostWidth());
+        assertThat(line.best()).isNotNull();
+        assertThat(core.cost(java.util.Objects.requireNonNull(line.best()))).isEqualTo(optimum);
+        assertThat(tree.search(price, Double.POSITIVE_INFINITY, tree.mostWidth()))
+                .isEqualTo(optimum);
+        Solution solution = StrategySolver.solve(problem, SolveOptions.ofSeconds(60), ProgressListener.SILENT);
+        assertThat(solution.status()).isEqualTo(Status.OPTIMAL);
+        assertThat((double) solution.objective()).isEqualTo(optimum);
+    }
+
     @Test
     void rowsThatDifferOnlyInThePastAreOneNumber() {
         Core core = core(LayeredProblemTest.layers(72, 72 * 3 * 16));
