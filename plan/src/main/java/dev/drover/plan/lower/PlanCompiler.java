@@ -53,11 +53,26 @@ public final class PlanCompiler {
             Resharder resharder,
             String schedule,
             boolean gatherPerPhase) {
+        return build(lower(cut, assignment, decisions, resharder, gatherPerPhase), assignment, schedule);
+    }
+
+    /** What every device of a mesh computes under decided shardings, not yet cut into programs. */
+    public static LocalStep lower(
+            CutStep cut,
+            StageAssignment assignment,
+            ShardingDecisions decisions,
+            Resharder resharder,
+            boolean gatherPerPhase) {
         Lowered lowered = Lowering.lower(
                 cut.computation(), decisions, resharder, ReshardSites.of(cut, assignment, gatherPerPhase));
-        LocalStep local = new LocalStep(
+        return new LocalStep(
                 cut, resharder.mesh(), lowered.local(), lowered.origins(), lowered.parameters(), lowered.outputs());
-        Schedule order = Schedules.byName(schedule).make(assignment.stages(), cut.microBatches());
+    }
+
+    /** The execution plan of a lowered step. */
+    public static ExecutionPlan build(LocalStep local, StageAssignment assignment, String schedule) {
+        Schedule order =
+                Schedules.byName(schedule).make(assignment.stages(), local.cut().microBatches());
         return ExecutionPlanBuilder.build(local, assignment, order);
     }
 

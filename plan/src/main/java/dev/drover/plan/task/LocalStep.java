@@ -1,12 +1,17 @@
 package dev.drover.plan.task;
 
 import dev.drover.ir.graph.Computation;
+import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.sharding.Sharding;
 import dev.drover.plan.stage.CutStep;
+import dev.drover.plan.stage.FreeValues;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
@@ -35,6 +40,27 @@ public record LocalStep(
             throw new IllegalArgumentException("The lists of a local step (" + cutIdById.size() + ", "
                     + inputShardings.size() + ", " + outputShardings.size() + ") must fit its computation.");
         }
+    }
+
+    /**
+     * By instruction id: what each program makes for itself. Free in the cut step, free here: stages were assigned by what is free there,
+     * and local shapes may fall on the other side of a threshold.
+     */
+    public boolean[] freeValues() {
+        boolean[] free = FreeValues.of(computation);
+        boolean[] freeInCut = FreeValues.of(cut.computation());
+        Set<Instruction> needed = new HashSet<>(computation.root().operands());
+        for (Instruction instruction : computation.instructions()) {
+            if (FreeValues.isTaskWork(instruction)) {
+                needed.addAll(instruction.operands());
+            }
+        }
+        for (Instruction instruction : computation.instructions()) {
+            free[instruction.id()] |= freeInCut[cutIdById.get(instruction.id())]
+                    && instruction.shape() instanceof ArrayShape
+                    && !needed.contains(instruction);
+        }
+        return free;
     }
 
     /** Stages of one device each. */

@@ -5,7 +5,6 @@ import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.Parameter;
 import dev.drover.ir.ops.Tuple;
-import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.TupleShape;
 import dev.drover.plan.stage.CutStep;
 import dev.drover.plan.stage.FreeValues;
@@ -14,10 +13,8 @@ import dev.drover.plan.stage.StageAssignment;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -66,7 +63,7 @@ final class StepParts {
         this.local = local;
         this.computation = local.computation();
         this.assignment = assignment;
-        this.free = freeValues(local);
+        this.free = local.freeValues();
         this.stateByInput = local.cut().step().stateByInput();
         for (Instruction instruction : computation.instructions()) {
             stagesById.add(new TreeSet<>());
@@ -92,28 +89,6 @@ final class StepParts {
                         .add(key);
             }
         }
-    }
-
-    /**
-     * Free in the cut step, free here: stages were assigned by what is free there, and local shapes may fall on the other side of a
-     * threshold.
-     */
-    private static boolean[] freeValues(LocalStep local) {
-        Computation computation = local.computation();
-        boolean[] free = FreeValues.of(computation);
-        boolean[] freeInCut = FreeValues.of(local.cut().computation());
-        Set<Instruction> needed = new HashSet<>(computation.root().operands());
-        for (Instruction instruction : computation.instructions()) {
-            if (isTaskWork(instruction)) {
-                needed.addAll(instruction.operands());
-            }
-        }
-        for (Instruction instruction : computation.instructions()) {
-            free[instruction.id()] |= freeInCut[local.cutIdById().get(instruction.id())]
-                    && instruction.shape() instanceof ArrayShape
-                    && !needed.contains(instruction);
-        }
-        return free;
     }
 
     static boolean isTaskWork(Instruction instruction) {

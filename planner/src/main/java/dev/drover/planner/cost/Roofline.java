@@ -28,8 +28,8 @@ public final class Roofline implements InstructionCost {
         this.measured = MeasuredWork.canPrice(measured) ? new MeasuredWork(measured) : null;
     }
 
-    /** Time of a whole instruction on one device. */
-    public double wholeNanos(Instruction instruction) {
+    /** Time of an instruction on one device, on the shapes that it has: a whole one or a local one. */
+    public double localNanos(Instruction instruction) {
         List<ArrayShape> operands = new ArrayList<>();
         instruction
                 .operands()

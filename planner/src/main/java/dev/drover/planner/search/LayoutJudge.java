@@ -1,7 +1,10 @@
 package dev.drover.planner.search;
 
 import dev.drover.ir.UserError;
+import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.TrainingStep;
+import dev.drover.ir.ops.Collective;
+import dev.drover.ir.type.Shape;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.cluster.Measured;
 import dev.drover.plan.lower.PlanCompiler;
@@ -15,12 +18,15 @@ import dev.drover.plan.sim.Simulator;
 import dev.drover.plan.stage.CutStep;
 import dev.drover.plan.stage.StageAssignment;
 import dev.drover.plan.task.ExecutionPlan;
+import dev.drover.plan.task.LocalStep;
 import dev.drover.planner.cost.MeshCollectives;
 import dev.drover.planner.cost.ProgramRoofline;
 import dev.drover.planner.cost.Roofline;
 import dev.drover.planner.pipeline.StagePlanner;
 import dev.drover.planner.search.Verdict.Judged;
 import dev.drover.planner.search.Verdict.Refused;
+import dev.drover.planner.search.Verdict.Slower;
+import dev.drover.planner.spmd.ComputeFloor;
 import dev.drover.planner.spmd.MeshPrices;
 import dev.drover.planner.spmd.StepShardings;
 import dev.drover.solver.SolveOptions;
@@ -28,7 +34,6 @@ import dev.drover.solver.StrategyProblem;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
@@ -39,8 +44,8 @@ import org.jspecify.annotations.Nullable;
  * cannot win is given up before the expensive parts:
  *
  * <pre>
- *   cut -> all devices -> stages -> prices -> memory floor -> compute bound -> shardings -> lowering -> simulation
- *          too small?                         too large?      not faster?
+ *   cut -> all devices -> stages -> prices -> memory floor -> compute floor -> shardings -> lowering -> compute floor -> simulation
+ *          too small?                         too large?      not faster?                              not faster?
  * </pre>
  */
 final class LayoutJudge {
@@ -59,6 +64,8 @@ final class LayoutJudge {
     private final DeviceMemory memory;
     private final long seed;
     private final DoubleSupplier secondsLeft;
+    private final Roofline roofline;
+    private final boolean isMeasured;
     private final long memoryBytes;
     private final Map<String, Once<CutStep>> cutByKey = new HashMap<>();
     private final Map<String, Once<StageAssignment>> assignmentByKey = new HashMap<>();
@@ -78,6 +85,8 @@ final class LayoutJudge {
         this.memory = memory;
         this.seed = seed;
         this.secondsLeft = secondsLeft;
+        this.roofline = new Roofline(cluster.deviceType(0), cluster.measured());
+        this.isMeasured = !cluster.measured().equals(Measured.NONE);
         this.memoryBytes = leastMemoryBytes(cluster);
         this.stateBytes = MemoryFloor.stateBytes(step);
     }
@@ -94,20 +103,48 @@ final class LayoutJudge {
         return least;
     }
 
+    /** What is known of a layout before its shardings are searched. */
+    sealed interface Prospect {
+        /** Why it cannot be. */
+        record Hopeless(Refused verdict) implements Prospect {}
+
+        /**
+         * It may be.
+         *
+         * @param leastBytes that a device of some stage needs
+         * @param leastNanos that computing alone takes; 0 where devices were measured, because they are priced by kernels, which take
+         *     less than their instructions one by one
+         */
+        record Open(
+                Layout layout,
+                CutStep cut,
+                StageAssignment assignment,
+                StepShardings shardings,
+                Resharder resharder,
+                long leastBytes,
+                double leastNanos)
+                implements Prospect {}
+    }
+
+    /** Judges a layout by itself. */
+    Verdict judge(Layout layout) {
+        Prospect prospect = prospect(layout);
+        return prospect instanceof Prospect.Open open ? judge(open, null) : ((Prospect.Hopeless) prospect).verdict();
+    }
+
     /**
-     * Judges a layout.
+     * Cheap bounds of a layout.
      *
-     * @param best the fastest so far, if there is one
      * @throws dev.drover.ir.UserError if the step cannot be cut in this way
      */
-    Verdict judge(Layout layout, @Nullable Judged best) {
+    Prospect prospect(Layout layout) {
         CutStep cut = cutByKey.computeIfAbsent(
                         layout.microBatches() + " " + (layout.stages() > 1),
                         key -> Once.of(() -> PlanCompiler.cut(step, layout.microBatches(), layout.stages())))
                 .get();
         Refused noRoom = noRoom(layout, waitingBytesByCut.computeIfAbsent(cut, MemoryFloor::waitingBytes));
         if (noRoom != null) {
-            return noRoom;
+            return new Prospect.Hopeless(noRoom);
         }
         StageAssignment assignment = assignmentByKey
                 .computeIfAbsent(
@@ -117,24 +154,28 @@ final class LayoutJudge {
                 .get();
         MeshPrices prices = pricesByMesh.computeIfAbsent(
                 layout.mesh(),
-                mesh -> new MeshPrices(
-                        new Roofline(cluster.deviceType(0), cluster.measured()),
-                        new Resharder(mesh, new MeshCollectives(cluster, mesh, 0))));
+                mesh -> new MeshPrices(roofline, new Resharder(mesh, new MeshCollectives(cluster, mesh, 0))));
         StepShardings shardings = new StepShardings(cut, assignment, Schedules.byName(layout.schedule()), prices);
         List<Long> leastBytesByStage = shardings.leastBytesByStage();
         Refused tooLarge = tooLarge(layout, leastBytesByStage);
         if (tooLarge != null) {
-            return tooLarge;
+            return new Prospect.Hopeless(tooLarge);
         }
-        // Measured devices are priced by kernels, which take less than their instructions one by one.
-        double leastNanos = cluster.measured().equals(Measured.NONE) ? shardings.leastNanos() : 0;
-        if (best != null && leastNanos >= best.simulated().stepNanos()) {
-            return new Refused(
-                    layout,
-                    String.format(Locale.ROOT, "cannot be faster: computing alone takes %.3f ms", leastNanos / 1e6),
-                    0);
+        double leastNanos = isMeasured ? 0 : shardings.leastNanos();
+        return new Prospect.Open(
+                layout, cut, assignment, shardings, prices.resharder(), most(leastBytesByStage), leastNanos);
+    }
+
+    /**
+     * Judges a layout.
+     *
+     * @param best the fastest so far, if there is one
+     */
+    Verdict judge(Prospect.Open layout, @Nullable Judged best) {
+        if (best != null && layout.leastNanos() >= best.simulated().stepNanos()) {
+            return Slower.of(layout.layout(), layout.leastNanos(), false);
         }
-        return new Trial(layout, cut, assignment, shardings, prices.resharder()).judge(most(leastBytesByStage));
+        return new Trial(layout, best).judge();
     }
 
     /** What was made, or why it cannot be. */
@@ -219,38 +260,37 @@ final class LayoutJudge {
 
     /** The expensive parts for one layout. */
     private final class Trial {
-        private final Layout layout;
-        private final CutStep cut;
-        private final StageAssignment assignment;
-        private final StepShardings shardings;
-        private final Resharder resharder;
+        private final Prospect.Open open;
+        /** Nanoseconds from which on a layout is no better than the best; infinite if there is none. */
+        private final double nanosToBeat;
 
-        Trial(Layout layout, CutStep cut, StageAssignment assignment, StepShardings shardings, Resharder resharder) {
-            this.layout = layout;
-            this.cut = cut;
-            this.assignment = assignment;
-            this.shardings = shardings;
-            this.resharder = resharder;
+        Trial(Prospect.Open open, @Nullable Judged best) {
+            this.open = open;
+            this.nanosToBeat =
+                    best == null ? Double.POSITIVE_INFINITY : best.simulated().stepNanos();
         }
 
-        /**
-         * The fastest shardings if these fit the memory, else those found under a limit that is lowered until they do.
-         *
-         * @param leastBytes below which no limit can be kept
-         */
-        Verdict judge(long leastBytes) {
+        /** The fastest shardings if these fit the memory, else those found under a limit that is lowered until they do. */
+        Verdict judge() {
             // Where even the smallest pieces nearly fill a device, the fastest shardings do not fit.
-            Judged best = leastBytes > memoryBytes * NEARLY ? null : fastest();
+            Verdict first = open.leastBytes() > memoryBytes * NEARLY ? null : fastest();
+            if (first instanceof Slower) {
+                return first;
+            }
+            Judged best = (Judged) first;
             if (best != null && best.fits()) {
                 return best;
             }
             long limit = memoryBytes;
-            for (int round = 0; round < MEMORY_ROUNDS && limit >= leastBytes; round++) {
-                StepShardings.Found found = shardings.find(limit, solveOptions());
+            for (int round = 0; round < MEMORY_ROUNDS && limit >= open.leastBytes(); round++) {
+                StepShardings.Found found = open.shardings().find(limit, solveOptions());
                 if (found.solution().choices().isEmpty()) {
                     break;
                 }
-                Judged now = simulate(found, true);
+                Verdict verdict = simulate(found, true);
+                if (!(verdict instanceof Judged now)) {
+                    return verdict;
+                }
                 if (best == null || now.fits() || now.peakBytes() < best.peakBytes()) {
                     best = now;
                 }
@@ -265,37 +305,73 @@ final class LayoutJudge {
         }
 
         /** Null if it is clearly too large by the solver's count of memory, so that it need not be lowered. */
-        private @Nullable Judged fastest() {
-            StepShardings.Found free = shardings.find(StrategyProblem.UNLIMITED, solveOptions());
+        private @Nullable Verdict fastest() {
+            StepShardings.Found free = open.shardings().find(StrategyProblem.UNLIMITED, solveOptions());
             boolean large =
                     free.solution().choices().isEmpty() || free.solution().peakUsage() > memoryBytes * CLEARLY;
             return large ? null : simulate(free, false);
         }
 
         private Verdict unlimited() {
-            StepShardings.Found free = shardings.find(StrategyProblem.UNLIMITED, solveOptions());
+            StepShardings.Found free = open.shardings().find(StrategyProblem.UNLIMITED, solveOptions());
             return free.solution().choices().isEmpty()
                     ? new Refused(
-                            layout, "no shardings found: " + free.solution().explanation(), 0)
+                            open.layout(),
+                            "no shardings found: " + free.solution().explanation(),
+                            0)
                     : simulate(free, false);
         }
 
         /** With values gathered where they are made, or if that is too large, in each phase that uses them. */
-        private Judged simulate(StepShardings.Found found, boolean memoryBinds) {
-            Judged once = simulate(found, false, memoryBinds);
-            if (once.fits()) {
-                return once;
+        private Verdict simulate(StepShardings.Found found, boolean memoryBinds) {
+            Verdict first = simulate(found, false, memoryBinds);
+            if (!(first instanceof Judged once) || once.fits()) {
+                return first;
             }
-            Judged perPhase = simulate(found, true, true);
-            return perPhase.peakBytes() < once.peakBytes() ? perPhase : once;
+            Verdict second = simulate(found, true, true);
+            return !(second instanceof Judged perPhase) || perPhase.peakBytes() < once.peakBytes() ? second : first;
         }
 
-        private Judged simulate(StepShardings.Found found, boolean gatherPerPhase, boolean memoryBinds) {
-            ExecutionPlan execution = PlanCompiler.compile(
-                    cut, assignment, found.decisions(), resharder, layout.schedule(), gatherPerPhase);
+        private Verdict simulate(StepShardings.Found found, boolean gatherPerPhase, boolean memoryBinds) {
+            LocalStep local = PlanCompiler.lower(
+                    open.cut(), open.assignment(), found.decisions(), open.resharder(), gatherPerPhase);
+            double leastNanos = nanosToBeat < Double.POSITIVE_INFINITY && !isMeasured ? leastNanos(local) : 0;
+            if (leastNanos >= nanosToBeat) {
+                return Slower.of(open.layout(), leastNanos, memoryBinds);
+            }
+            ExecutionPlan execution =
+                    PlanCompiler.build(local, open.assignment(), open.layout().schedule());
             SimulatedStep simulated =
                     Simulator.simulate(execution, cluster, new ProgramRoofline(cluster, memory), memory);
-            return new Judged(layout, cut, assignment, found, execution, simulated, gatherPerPhase, memoryBinds);
+            return new Judged(
+                    open.layout(),
+                    open.cut(),
+                    open.assignment(),
+                    found,
+                    execution,
+                    simulated,
+                    gatherPerPhase,
+                    memoryBinds);
+        }
+
+        /** Of computing what these shardings come to. */
+        private double leastNanos(LocalStep local) {
+            // What programs hand to each other they take as parameters.
+            Map<Shape, Double> nanosByShape = new HashMap<>();
+            ComputationBuilder parameters = new ComputationBuilder("fed");
+            return ComputeFloor.nanos(
+                    local.computation(),
+                    local.freeValues(),
+                    open.assignment().stages(),
+                    open.cut().microBatches(),
+                    id -> {
+                        int made = local.cutIdById().get(id);
+                        return ComputeFloor.part(
+                                open.assignment().stage(made), open.assignment().phase(made));
+                    },
+                    instruction -> instruction.op() instanceof Collective ? 0 : roofline.localNanos(instruction),
+                    value -> nanosByShape.computeIfAbsent(
+                            value.shape(), shape -> roofline.localNanos(parameters.parameter("fed", shape))));
         }
     }
 }

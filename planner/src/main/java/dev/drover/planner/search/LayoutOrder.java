@@ -26,7 +26,7 @@ final class LayoutOrder {
         double fixed = 0;
         for (Instruction instruction : step.graph().entry().instructions()) {
             if (!instruction.op().isView()) {
-                work += roofline.wholeNanos(instruction);
+                work += roofline.localNanos(instruction);
                 fixed += cluster.deviceType(0).opOverheadNanos();
             }
         }

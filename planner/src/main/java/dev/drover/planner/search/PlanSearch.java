@@ -11,21 +11,24 @@ import dev.drover.plan.sim.SimulatedStep;
 import dev.drover.plan.stage.TimeCut;
 import dev.drover.plan.text.Plan;
 import dev.drover.plan.text.StrategyText;
+import dev.drover.planner.search.LayoutJudge.Prospect;
 import dev.drover.planner.search.Verdict.Judged;
 import dev.drover.planner.search.Verdict.Refused;
+import dev.drover.planner.search.Verdict.Slower;
 import dev.drover.solver.Solution;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
+import java.util.PriorityQueue;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the whole plan: every {@link Layout} (stages x mesh x micro-batches) is cut along time and depth, sharded by the strategy
- * solver under the memory limit, lowered, and judged by the simulator; the fastest that fits is kept (Rhino, strategy exploration). The
- * most promising come first, and what cannot win is left out, with the reason ({@link LayoutJudge}).
+ * solver under the memory limit, lowered, and judged by the simulator; the fastest that fits is kept (Rhino, strategy exploration). Those
+ * with the least bounds come first, and what cannot win is left out, with the reason ({@link LayoutJudge}).
  */
 public final class PlanSearch {
     private static final Comparator<Judged> FASTEST =
@@ -39,7 +42,16 @@ public final class PlanSearch {
     private final long startNanos = System.nanoTime();
     private final LayoutJudge judge;
     private final List<Judged> judged = new ArrayList<>();
+    private final List<Slower> slower = new ArrayList<>();
     private final List<Refused> refused = new ArrayList<>();
+    /** The least bound first: what is judged soon bounds the others. */
+    private final PriorityQueue<Entry> entries = new PriorityQueue<>(
+            Comparator.comparingDouble((Entry entry) -> entry.prospect().leastNanos())
+                    .thenComparingInt(Entry::place));
+
+    private List<Layout> ordered = List.of();
+    private int kept;
+    private boolean cutShort;
     private @Nullable Judged best;
 
     private PlanSearch(
@@ -75,23 +87,29 @@ public final class PlanSearch {
         return new PlanSearch(flat, source, cluster, memory, options, listener).run();
     }
 
+    /** A layout that is to be judged, and its place in the order of the estimates. */
+    private record Entry(Prospect.Open prospect, int place) {}
+
     private Planned run() {
         List<Layout> layouts = Layouts.of(cluster.devices(), TimeCut.batchSize(step), options);
         judge.checkState();
-        List<Layout> ordered = LayoutOrder.mostPromisingFirst(layouts, step, cluster);
-        boolean cutShort = false;
-        for (int i = 0; i < ordered.size(); i++) {
-            Layout layout = ordered.get(i);
-            String count = String.format(Locale.ROOT, "[%d/%d] ", i + 1, ordered.size());
+        ordered = LayoutOrder.mostPromisingFirst(layouts, step, cluster);
+        for (int place = 0; place < ordered.size(); place++) {
+            if (before(ordered.get(place), place) == null) {
+                open(place);
+            }
+        }
+        while (!entries.isEmpty()) {
+            Entry entry = entries.remove();
+            Layout layout = entry.prospect().layout();
             if (secondsLeft() <= 0 && best != null) {
                 cutShort = true;
                 refused.add(new Refused(layout, "not tried: the time was up", 0));
-                continue;
+            } else {
+                keep(judged(entry.prospect()));
+                cutShort |= secondsLeft() <= 0;
             }
-            String reason = needless(layout);
-            Verdict verdict = reason != null ? new Refused(layout, reason, 0) : judge(layout, ordered.size() == 1);
-            listener.progress(count + layout.text() + ": " + keep(verdict));
-            cutShort |= secondsLeft() <= 0;
+            openNext(entry.place());
         }
         if (cutShort) {
             listener.progress(String.format(
@@ -103,25 +121,76 @@ public final class PlanSearch {
         if (winner == null) {
             throw nothingFits();
         }
-        return new Planned(plan(winner, cutShort), winner.execution(), winner.simulated());
+        return new Planned(plan(winner), winner.execution(), winner.simulated());
+    }
+
+    /**
+     * The layout that this one comes after, because it gains nothing from more micro-batches but memory: the same in one stage with the
+     * next fewer.
+     */
+    private @Nullable Layout before(Layout layout, int place) {
+        Layout before = null;
+        for (Layout other : ordered.subList(0, place)) {
+            if (layout.stages() == 1 && other.stages() == 1 && other.mesh().equals(layout.mesh())) {
+                before = other;
+            }
+        }
+        return before;
+    }
+
+    /** Looks at a layout: it is refused, or waits to be judged. */
+    private void open(int place) {
+        Layout layout = ordered.get(place);
+        try {
+            Prospect prospect = judge.prospect(layout);
+            if (prospect instanceof Prospect.Open open) {
+                entries.add(new Entry(open, place));
+                return;
+            }
+            keep(((Prospect.Hopeless) prospect).verdict());
+        } catch (UserError e) {
+            keep(refusal(layout, e));
+        }
+        openNext(place);
+    }
+
+    /** Goes on with what waited for a layout. */
+    private void openNext(int place) {
+        for (int next = place + 1; next < ordered.size(); next++) {
+            Layout layout = ordered.get(next);
+            if (ordered.get(place).equals(before(layout, next))) {
+                String reason = needless(layout);
+                if (reason == null) {
+                    open(next);
+                } else {
+                    keep(new Refused(layout, reason, 0));
+                    openNext(next);
+                }
+                return;
+            }
+        }
     }
 
     private double secondsLeft() {
         return options.timeoutSeconds() - (System.nanoTime() - startNanos) / 1e9;
     }
 
-    private Verdict judge(Layout layout, boolean isOnlyOne) {
+    private Verdict judged(Prospect.Open prospect) {
         try {
-            return judge.judge(layout, best);
+            return judge.judge(prospect, best);
         } catch (UserError e) {
-            if (isOnlyOne) {
-                throw e;
-            }
-            String message = e.getMessage();
-            String reason =
-                    message == null ? "refused" : message.lines().findFirst().orElse("refused");
-            return new Refused(layout, reason, 0);
+            return refusal(prospect.layout(), e);
         }
+    }
+
+    private Refused refusal(Layout layout, UserError e) {
+        if (ordered.size() == 1) {
+            throw e;
+        }
+        String message = e.getMessage();
+        String reason =
+                message == null ? "refused" : message.lines().findFirst().orElse("refused");
+        return new Refused(layout, reason, 0);
     }
 
     /**
@@ -130,36 +199,57 @@ public final class PlanSearch {
      */
     private @Nullable String needless(Layout layout) {
         for (Judged other : judged) {
-            if (layout.stages() == 1
-                    && other.layout().stages() == 1
-                    && other.layout().mesh().equals(layout.mesh())
-                    && other.layout().microBatches() < layout.microBatches()
-                    && !other.memoryBinds()
-                    && other.fits()) {
+            if (hasMore(layout, other.layout()) && !other.memoryBinds() && other.fits()) {
                 return "cannot be faster: one stage gains nothing from more micro-batches where memory suffices with "
+                        + other.layout().microBatches();
+            }
+        }
+        for (Slower other : slower) {
+            if (hasMore(layout, other.layout()) && !other.forMemory()) {
+                return "cannot be faster: one stage gains nothing from more micro-batches, and is too slow with "
                         + other.layout().microBatches();
             }
         }
         return null;
     }
 
+    private static boolean hasMore(Layout layout, Layout other) {
+        return layout.stages() == 1
+                && other.stages() == 1
+                && other.mesh().equals(layout.mesh())
+                && other.microBatches() < layout.microBatches();
+    }
+
     /** Writes a verdict down, and says it in a few words. */
-    private String keep(Verdict verdict) {
+    private void keep(Verdict verdict) {
+        String said;
         if (verdict instanceof Refused no) {
             refused.add(no);
-            return no.reason();
+            said = no.reason();
+        } else if (verdict instanceof Slower no) {
+            slower.add(no);
+            said = no.reason();
+        } else {
+            Judged now = (Judged) verdict;
+            judged.add(now);
+            if (now.fits() && (best == null || FASTEST.compare(now, best) < 0)) {
+                best = now;
+            }
+            said = String.format(
+                    Locale.ROOT,
+                    "step %.3f ms, memory %s%s",
+                    now.stepNanos() / 1e6,
+                    MemoryUse.text(now.peakBytes()),
+                    now.fits() ? "" : " (too much)");
         }
-        Judged now = (Judged) verdict;
-        judged.add(now);
-        if (now.fits() && (best == null || FASTEST.compare(now, best) < 0)) {
-            best = now;
-        }
-        return String.format(
+        kept++;
+        listener.progress(String.format(
                 Locale.ROOT,
-                "step %.3f ms, memory %s%s",
-                now.stepNanos() / 1e6,
-                MemoryUse.text(now.peakBytes()),
-                now.fits() ? "" : " (too much)");
+                "[%d/%d] %s: %s",
+                kept,
+                ordered.size(),
+                verdict.layout().text(),
+                said));
     }
 
     private UserError nothingFits() {
@@ -186,7 +276,7 @@ public final class PlanSearch {
         return new UserError("The step must be possible in one of the layouts, but: " + reasons);
     }
 
-    private Plan plan(Judged best, boolean cutShort) {
+    private Plan plan(Judged best) {
         List<Plan.Candidate> candidates = new ArrayList<>();
         judged.sort(Comparator.comparing(Judged::fits).reversed().thenComparing(FASTEST));
         for (Judged other : judged) {
@@ -201,6 +291,7 @@ public final class PlanSearch {
             }
             candidates.add(candidate(other.layout(), other.stepNanos(), other.peakBytes(), rejected));
         }
+        slower.forEach(no -> candidates.add(candidate(no.layout(), 0, 0, no.reason())));
         refused.forEach(no -> candidates.add(candidate(no.layout(), 0, 0, no.reason())));
         Layout layout = best.layout();
         return new Plan(

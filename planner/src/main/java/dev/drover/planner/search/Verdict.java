@@ -6,6 +6,7 @@ import dev.drover.plan.stage.CutStep;
 import dev.drover.plan.stage.StageAssignment;
 import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.planner.spmd.StepShardings;
+import java.util.Locale;
 
 /** What became of a layout. */
 sealed interface Verdict {
@@ -40,6 +41,21 @@ sealed interface Verdict {
 
         boolean fits() {
             return simulated.fits();
+        }
+    }
+
+    /**
+     * Not faster than the best one.
+     *
+     * @param forMemory whether a faster choice had to be given up for memory before
+     */
+    record Slower(Layout layout, String reason, boolean forMemory) implements Verdict {
+        /** Because of a bound. */
+        static Slower of(Layout layout, double leastNanos, boolean forMemory) {
+            return new Slower(
+                    layout,
+                    String.format(Locale.ROOT, "cannot be faster: computing alone takes %.3f ms", leastNanos / 1e6),
+                    forMemory);
         }
     }
 

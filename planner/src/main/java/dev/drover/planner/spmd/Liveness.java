@@ -30,6 +30,7 @@ import java.util.Set;
  */
 final class Liveness {
     private final SpmdInput input;
+    private final boolean[] free;
     private final int size;
     private final int[] time;
     private final long[] start;
@@ -40,6 +41,7 @@ final class Liveness {
 
     private Liveness(SpmdInput input) {
         this.input = input;
+        this.free = FreeValues.of(input.flat());
         this.size = input.flat().size();
         this.time = new int[size];
         this.start = new long[size];
@@ -65,7 +67,6 @@ final class Liveness {
     static Liveness of(SpmdInput input) {
         Liveness liveness = new Liveness(input);
         List<Instruction> instructions = input.flat().instructions();
-        boolean[] free = FreeValues.of(input.flat());
         for (Instruction instruction : instructions) {
             int id = instruction.id();
             liveness.start[id] = liveness.time[id];
@@ -77,14 +78,14 @@ final class Liveness {
                 continue;
             }
             for (Instruction operand : user.operands()) {
-                liveness.use(operand, user, free);
+                liveness.use(operand, user);
             }
         }
         liveness.keepOutputs();
         return liveness;
     }
 
-    private void use(Instruction value, Instruction user, boolean[] free) {
+    private void use(Instruction value, Instruction user) {
         int id = value.id();
         Phase made = input.phase(value);
         Phase used = input.phase(user);
@@ -96,7 +97,7 @@ final class Liveness {
         }
         if (free[id]) {
             for (Instruction source : FreeValues.sources(value, free)) {
-                use(source, user, free);
+                use(source, user);
             }
             return;
         }
@@ -137,6 +138,11 @@ final class Liveness {
             start[parameter.id()] = 0;
             end[parameter.id()] = size;
         }
+    }
+
+    /** By instruction id; not to be written. */
+    boolean[] freeById() {
+        return free;
     }
 
     long start(Instruction instruction) {

@@ -5,11 +5,8 @@ import dev.drover.ir.graph.Instruction;
 import dev.drover.plan.sharding.OpStrategy;
 import dev.drover.plan.sharding.ShardingDecisions;
 import dev.drover.plan.sharding.Source;
-import dev.drover.plan.stage.Phase;
-import dev.drover.plan.stage.StageAssignment;
 import dev.drover.solver.StrategyProblem;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -154,18 +151,14 @@ public final class SpmdProblem {
                 });
     }
 
-    /** By stage and phase: nanoseconds of computing in a step, all micro-batches, each instruction with its quickest strategy. */
-    List<Map<Phase, Double>> leastNanosByStageAndPhase(StageAssignment assignment) {
-        List<Map<Phase, Double>> nanos = new ArrayList<>();
-        for (int stage = 0; stage < assignment.stages(); stage++) {
-            nanos.add(new EnumMap<>(Phase.class));
-        }
-        for (Instruction instruction : instructionByNode) {
-            double least = prices.leastNanos(instruction);
-            nanos.get(input.stage(instruction))
-                    .merge(assignment.phase(instruction.id()), least * input.repeats(instruction), Double::sum);
-        }
-        return nanos;
+    /** By instruction id: what each program makes for itself. Not to be written. */
+    boolean[] freeById() {
+        return liveness.freeById();
+    }
+
+    /** Nanoseconds of an instruction with its quickest strategy, once. */
+    double leastNanos(Instruction instruction) {
+        return Source.isWiring(instruction) ? 0 : prices.leastNanos(instruction);
     }
 
     /** By stage: the most bytes that values alive at the same time take on a device, each in its smallest piece. */

@@ -14,7 +14,6 @@ import dev.drover.solver.StrategyProblem;
 import dev.drover.solver.StrategySolver;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 
 /** Finds the shardings of a cut step whose stages and schedule are given. */
 public final class StepShardings {
@@ -56,29 +55,16 @@ public final class StepShardings {
         return problem.leastBytesByStage(assignment.stages());
     }
 
-    /**
-     * Nanoseconds that a step takes at least, whatever the shardings, from computing alone, each instruction with its quickest
-     * strategy. The first micro-batch must pass the stages before s forward, the last one backward; what a stage does once a step can
-     * overlap with that. With f, b the forward and backward work of one micro-batch:
-     *
-     * <pre>
-     *   step &gt;= max over s of   max(pre_s, f_0 + .. + f_(s-1))  +  M (f_s + b_s)  +  max(post_s, b_0 + .. + b_(s-1))
-     * </pre>
-     */
+    /** Nanoseconds that a step takes at least, whatever the shardings: each instruction with its quickest strategy. */
     public double leastNanos() {
-        double least = 0;
-        double forwardBefore = 0;
-        double backwardBefore = 0;
-        for (Map<Phase, Double> stage : problem.leastNanosByStageAndPhase(assignment)) {
-            double forward = stage.getOrDefault(Phase.FORWARD, 0.0);
-            double backward = stage.getOrDefault(Phase.BACKWARD, 0.0);
-            double first = Math.max(stage.getOrDefault(Phase.PRE, 0.0), forwardBefore);
-            double last = Math.max(stage.getOrDefault(Phase.POST, 0.0), backwardBefore);
-            least = Math.max(least, first + forward + backward + last);
-            forwardBefore += forward / cut.microBatches();
-            backwardBefore += backward / cut.microBatches();
-        }
-        return least;
+        return ComputeFloor.nanos(
+                cut.computation(),
+                problem.freeById(),
+                assignment.stages(),
+                cut.microBatches(),
+                id -> ComputeFloor.part(assignment.stage(id), assignment.phase(id)),
+                problem::leastNanos,
+                value -> 0);
     }
 
     private SpmdInput input() {

@@ -121,7 +121,7 @@ class PlanSearchTest {
                             && c.stepTimeNanos() == 0);
             if (wasLeftOut) {
                 leftOut++;
-                assertThat(judge.judge(layout, null))
+                assertThat(judge.judge(layout))
                         .isInstanceOfSatisfying(
                                 Verdict.Judged.class,
                                 judged -> assertThat(judged.stepNanos()).isGreaterThanOrEqualTo(best));
@@ -203,13 +203,30 @@ class PlanSearchTest {
                 .hasMessageContaining("are missing");
     }
 
+    /** No step takes less than computing alone, and the bound is worth something. */
+    @Test
+    void noStepTakesLessThanItsFloor() {
+        TrainingStep flat = flat(GPT);
+        LayoutJudge judge = new LayoutJudge(flat, cluster("s1:4"), DeviceMemory.ESTIMATE, 1, () -> 60);
+        for (Layout layout : Layouts.of(4, TimeCut.batchSize(flat), SearchOptions.OPEN)) {
+            assertThat(judge.prospect(layout)).isInstanceOfSatisfying(LayoutJudge.Prospect.Open.class, open -> {
+                Verdict.Judged judged = (Verdict.Judged) judge.judge(open, null);
+                assertThat(open.leastNanos() / judged.simulated().stepNanos())
+                        .as(layout.text())
+                        .isBetween(0.5, 1.0);
+                // What its shardings come to bounds it too: against itself it is not left out.
+                assertThat(judge.judge(open, judged)).isInstanceOf(Verdict.Judged.class);
+            });
+        }
+    }
+
     /** The bounds must not refuse what fits: no plan that was simulated needs less than they say. */
     @Test
     void noPlanNeedsLessThanTheFloor() {
         TrainingStep flat = flat(GPT);
         LayoutJudge judge = new LayoutJudge(flat, cluster("s1:4"), DeviceMemory.ESTIMATE, 1, () -> 60);
         for (Layout layout : Layouts.of(4, TimeCut.batchSize(flat), SearchOptions.OPEN)) {
-            assertThat(judge.judge(layout, null)).isInstanceOfSatisfying(Verdict.Judged.class, judged -> {
+            assertThat(judge.judge(layout)).isInstanceOfSatisfying(Verdict.Judged.class, judged -> {
                 long waiting = MemoryFloor.waitingBytes(judged.cut());
                 assertThat(waiting).isPositive();
                 assertThat(judged.peakBytes())
