@@ -48,7 +48,7 @@ final class DataFlow {
         for (Instruction instruction : computation.instructions()) {
             Op op = instruction.op();
             mixing[instruction.id()] = !op.calls().isEmpty()
-                    || op.factors(instruction.operandShapes(), instruction.shape()).factors().stream()
+                    || instruction.factors().factors().stream()
                             .anyMatch(factor ->
                                     factor.kind() == Factor.Kind.REDUCTION || factor.kind() == Factor.Kind.WINDOW);
         }

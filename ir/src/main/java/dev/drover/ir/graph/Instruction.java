@@ -1,11 +1,13 @@
 package dev.drover.ir.graph;
 
+import dev.drover.ir.ops.FactorRule;
 import dev.drover.ir.ops.Op;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.Shape;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One application of an op. Immutable, made by a {@link ComputationBuilder} and owned by exactly one {@link Computation}, in
@@ -21,6 +23,10 @@ public final class Instruction {
     private final List<Instruction> operands;
     private final Shape shape;
     private final Map<String, String> annotations;
+    /** Made when first asked for, because it is asked for often; whoever makes it makes the same. */
+    private @Nullable List<Shape> operandShapes;
+
+    private @Nullable FactorRule factors;
 
     Instruction(int id, String name, Op op, List<Instruction> operands, Shape shape, Map<String, String> annotations) {
         this.id = id;
@@ -63,7 +69,26 @@ public final class Instruction {
     }
 
     public List<Shape> operandShapes() {
-        return operands.stream().map(Instruction::shape).toList();
+        List<Shape> made = operandShapes;
+        if (made == null) {
+            Shape[] shapes = new Shape[operands.size()];
+            for (int i = 0; i < shapes.length; i++) {
+                shapes[i] = operands.get(i).shape;
+            }
+            made = List.of(shapes);
+            operandShapes = made;
+        }
+        return made;
+    }
+
+    /** The op's sharding rule on these shapes. */
+    public FactorRule factors() {
+        FactorRule made = factors;
+        if (made == null) {
+            made = op.factors(operandShapes(), shape);
+            factors = made;
+        }
+        return made;
     }
 
     public Map<String, String> annotations() {

@@ -23,7 +23,7 @@ public final class OpShardings {
 
     public OpShardings(Instruction instruction, Mesh mesh) {
         this.instruction = instruction;
-        this.rule = instruction.op().factors(instruction.operandShapes(), instruction.shape());
+        this.rule = instruction.factors();
         this.linearGroups = instruction.op().linearGroups();
         this.mesh = mesh;
         instruction.operandShapes().forEach(shape -> operandLeaves.addAll(shape.leaves()));

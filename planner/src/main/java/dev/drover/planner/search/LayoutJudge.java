@@ -343,6 +343,9 @@ final class LayoutJudge {
                     PlanCompiler.build(local, open.assignment(), open.layout().schedule());
             SimulatedStep simulated =
                     Simulator.simulate(execution, cluster, new ProgramRoofline(cluster, memory), memory);
+            if (!simulated.fits() && simulated.stepNanos() >= nanosToBeat) {
+                return Slower.withoutFitting(open.layout(), simulated.stepNanos(), memoryBinds);
+            }
             return new Judged(
                     open.layout(),
                     open.cut(),

@@ -50,6 +50,17 @@ sealed interface Verdict {
      * @param forMemory whether a faster choice had to be given up for memory before
      */
     record Slower(Layout layout, String reason, boolean forMemory) implements Verdict {
+        /** Because it is before its memory is made to fit, which takes no less time. */
+        static Slower withoutFitting(Layout layout, double stepNanos, boolean forMemory) {
+            return new Slower(
+                    layout,
+                    String.format(
+                            Locale.ROOT,
+                            "cannot be faster: takes %.3f ms and more memory than there is",
+                            stepNanos / 1e6),
+                    forMemory);
+        }
+
         /** Because of a bound. */
         static Slower of(Layout layout, double leastNanos, boolean forMemory) {
             return new Slower(

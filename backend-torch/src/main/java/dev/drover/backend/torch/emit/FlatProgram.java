@@ -10,8 +10,10 @@ import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.Shape;
 import dev.drover.ir.type.TupleShape;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
@@ -120,43 +122,58 @@ public record FlatProgram(List<List<Ref>> parameters, List<Ref> outputs) {
      * needs is gone.
      */
     public List<Node> order() {
-        Map<Node, Integer> waiting = new HashMap<>();
-        Map<Node, List<Node>> users = new HashMap<>();
-        List<Node> stack = new ArrayList<>();
-        Set<Node> seen = new HashSet<>();
+        IdentityHashMap<Node, Integer> numberByNode = new IdentityHashMap<>();
+        List<Node> nodes = new ArrayList<>();
         for (Ref output : outputs) {
-            if (seen.add(output.node())) {
-                stack.add(output.node());
+            if (numberByNode.putIfAbsent(output.node(), nodes.size()) == null) {
+                nodes.add(output.node());
             }
         }
-        PriorityQueue<Node> ready = new PriorityQueue<>((a, b) -> Integer.compare(a.id(), b.id()));
-        while (!stack.isEmpty()) {
-            Node node = stack.remove(stack.size() - 1);
-            Set<Node> inputs = new HashSet<>();
-            node.inputs().forEach(input -> inputs.add(input.node()));
-            waiting.put(node, inputs.size());
-            if (inputs.isEmpty()) {
-                ready.add(node);
-            }
-            for (Node input : inputs) {
-                users.computeIfAbsent(input, n -> new ArrayList<>()).add(node);
-                if (seen.add(input)) {
-                    stack.add(input);
+        boolean byId = true;
+        for (int i = 0; i < nodes.size(); i++) {
+            Node node = nodes.get(i);
+            for (Ref input : node.inputs()) {
+                byId &= input.node().id() < node.id();
+                if (numberByNode.putIfAbsent(input.node(), nodes.size()) == null) {
+                    nodes.add(input.node());
                 }
             }
         }
-        List<Node> order = new ArrayList<>(seen.size());
+        if (byId) {
+            nodes.sort(Comparator.comparingInt(Node::id));
+            return nodes;
+        }
+        return leastFirst(nodes, numberByNode);
+    }
+
+    /** Of the nodes whose inputs are there the one with the least id, until all are there. */
+    private static List<Node> leastFirst(List<Node> nodes, IdentityHashMap<Node, Integer> numberByNode) {
+        int[] waiting = new int[nodes.size()];
+        List<List<Node>> usersByNumber = new ArrayList<>();
+        PriorityQueue<Node> ready = new PriorityQueue<>(Comparator.comparingInt(Node::id));
+        nodes.forEach(node -> usersByNumber.add(new ArrayList<>()));
+        for (int number = 0; number < waiting.length; number++) {
+            Node node = nodes.get(number);
+            Set<Node> inputs = new HashSet<>();
+            node.inputs().forEach(input -> inputs.add(input.node()));
+            inputs.forEach(input ->
+                    usersByNumber.get(numberByNode.getOrDefault(input, -1)).add(node));
+            waiting[number] = inputs.size();
+            if (inputs.isEmpty()) {
+                ready.add(node);
+            }
+        }
+        List<Node> order = new ArrayList<>(waiting.length);
         while (!ready.isEmpty()) {
             Node node = ready.poll();
             order.add(node);
-            for (Node user : users.getOrDefault(node, List.of())) {
-                int left = waiting.merge(user, -1, Integer::sum);
-                if (left == 0) {
+            for (Node user : usersByNumber.get(numberByNode.getOrDefault(node, -1))) {
+                if (--waiting[numberByNode.getOrDefault(user, -1)] == 0) {
                     ready.add(user);
                 }
             }
         }
-        if (order.size() != seen.size()) {
+        if (order.size() != waiting.length) {
             throw new IllegalStateException("The program's nodes must not depend on themselves.");
         }
         return order;

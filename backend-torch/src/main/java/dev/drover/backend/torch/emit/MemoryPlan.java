@@ -23,48 +23,75 @@ final class MemoryPlan {
             }
         }
         roots.sort(Comparator.comparingLong((Buffer b) -> -b.sizeBytes()).thenComparingInt(Buffer::firstUse));
-        List<Buffer> placed = new ArrayList<>();
-        long poolBytes = 0;
-        for (Buffer buffer : roots) {
-            long offset = lowestFree(buffer, placed);
-            buffer.place(offset);
-            insertByOffset(placed, buffer);
-            poolBytes = Math.max(poolBytes, offset + aligned(buffer));
-        }
-        return poolBytes;
+        return new Pool(roots.size()).place(roots);
     }
 
     static long aligned(Buffer buffer) {
         return Math.max(1, (buffer.sizeBytes() + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
     }
 
-    private static long lowestFree(Buffer buffer, List<Buffer> placedByOffset) {
-        long wanted = aligned(buffer);
-        long at = 0;
-        for (Buffer other : placedByOffset) {
-            boolean together = other.firstUse() <= buffer.lastUse() && buffer.firstUse() <= other.lastUse();
-            if (together) {
-                if (other.offsetBytes() - at >= wanted) {
-                    return at;
-                }
-                at = Math.max(at, other.offsetBytes() + aligned(other));
-            }
-        }
-        return at;
-    }
+    /** What is placed already, by offset. */
+    private static final class Pool {
+        private final int[] firstUse;
+        private final int[] lastUse;
+        private final long[] offset;
+        private final long[] end;
+        private int placed;
 
-    private static void insertByOffset(List<Buffer> placed, Buffer buffer) {
-        int low = 0;
-        int high = placed.size();
-        while (low < high) {
-            int middle = (low + high) >>> 1;
-            if (placed.get(middle).offsetBytes() <= buffer.offsetBytes()) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+        Pool(int buffers) {
+            this.firstUse = new int[buffers];
+            this.lastUse = new int[buffers];
+            this.offset = new long[buffers];
+            this.end = new long[buffers];
         }
-        placed.add(low, buffer);
+
+        long place(List<Buffer> buffers) {
+            long poolBytes = 0;
+            for (Buffer buffer : buffers) {
+                long bytes = aligned(buffer);
+                long at = lowestFree(buffer.firstUse(), buffer.lastUse(), bytes);
+                buffer.place(at);
+                insert(buffer, at, at + bytes);
+                poolBytes = Math.max(poolBytes, at + bytes);
+            }
+            return poolBytes;
+        }
+
+        private long lowestFree(int first, int last, long bytes) {
+            long at = 0;
+            for (int i = 0; i < placed; i++) {
+                boolean together = firstUse[i] <= last && first <= lastUse[i];
+                if (together) {
+                    if (offset[i] - at >= bytes) {
+                        return at;
+                    }
+                    at = Math.max(at, end[i]);
+                }
+            }
+            return at;
+        }
+
+        private void insert(Buffer buffer, long from, long to) {
+            int low = 0;
+            int high = placed;
+            while (low < high) {
+                int middle = (low + high) >>> 1;
+                if (offset[middle] <= from) {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            System.arraycopy(firstUse, low, firstUse, low + 1, placed - low);
+            System.arraycopy(lastUse, low, lastUse, low + 1, placed - low);
+            System.arraycopy(offset, low, offset, low + 1, placed - low);
+            System.arraycopy(end, low, end, low + 1, placed - low);
+            firstUse[low] = buffer.firstUse();
+            lastUse[low] = buffer.lastUse();
+            offset[low] = from;
+            end[low] = to;
+            placed++;
+        }
     }
 
     private static void shareInPlace(List<Step> steps) {
