@@ -83,12 +83,13 @@ final class SolveCommand implements Callable<Integer> {
             return solve();
         } finally {
             System.out.flush();
-            printed.countDown();
             try {
                 Runtime.getRuntime().removeShutdownHook(hook);
             } catch (IllegalStateException e) {
-                // The process is ending already: the hook runs.
+                // The process is ending already: the hook runs, and waits for the latch.
                 Output.progress("ended by a signal.");
+            } finally {
+                printed.countDown();
             }
         }
     }

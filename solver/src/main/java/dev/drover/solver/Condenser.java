@@ -30,6 +30,9 @@ final class Condenser {
 
     private final Core core;
     private final Budget budget;
+    /** In the problem's own unit, for messages. */
+    private final long usageLimit;
+
     private final Tables tables = new Tables();
     private final Dominance dominance;
     private final double[][] unary;
@@ -37,6 +40,9 @@ final class Condenser {
     private final List<Links> edges = new ArrayList<>();
     private final List<List<Use>> uses = new ArrayList<>();
     private final ArrayDeque<Integer> work = new ArrayDeque<>();
+    /** Variables of two neighbours, which wait until no leaf is left: a leaf costs a row for each value, a chain a table. */
+    private final ArrayDeque<Integer> chains = new ArrayDeque<>();
+
     private final boolean[] queued;
     private final boolean[] gone;
     private final List<Step> steps = new ArrayList<>();
@@ -123,8 +129,9 @@ final class Condenser {
         }
     }
 
-    private Condenser(Core core, boolean dominating, Budget budget) {
+    private Condenser(Core core, boolean dominating, long usageLimit, Budget budget) {
         this.core = core;
+        this.usageLimit = usageLimit;
         this.budget = budget;
         this.dominance = new Dominance(dominating);
         this.constant = core.constant;
@@ -157,15 +164,22 @@ final class Condenser {
     }
 
     /** Returns the smaller core, or why there is no choice. */
-    static Reducer.Result condense(Core core, boolean dominating, Budget budget) {
-        return budget.late() ? new Reducer.Result(core, "") : new Condenser(core, dominating, budget).run();
+    static Reducer.Result condense(Core core, boolean dominating, long usageLimit, Budget budget) {
+        return budget.late() ? new Reducer.Result(core, "") : new Condenser(core, dominating, usageLimit, budget).run();
     }
 
     private Reducer.Result run() {
         for (int v = 0; v < core.size; v++) {
             push(v);
         }
-        while (!work.isEmpty() && !budget.late()) {
+        while (!(work.isEmpty() && chains.isEmpty()) && !budget.late()) {
+            if (work.isEmpty()) {
+                int v = chains.poll();
+                if (!gone[v] && edges.get(v).count() <= 2) {
+                    eliminate(v);
+                }
+                continue;
+            }
             int v = work.poll();
             queued[v] = false;
             if (!gone[v] && !visit(v)) {
@@ -214,8 +228,10 @@ final class Condenser {
             // Its use stays as a constant of the rows: see finish.
             return true;
         }
-        if (mine.count() <= 2) {
+        if (mine.count() <= 1) {
             eliminate(v);
+        } else if (mine.count() == 2) {
+            chains.add(v);
         }
         return true;
     }
@@ -434,8 +450,10 @@ final class Condenser {
         if (rows.brokenRow >= 0) {
             return new Reducer.Result(
                     null,
-                    "Every choice without forbidden pairs is above the usage limit in the interval "
-                            + rows.rowTime[rows.brokenRow] + " by at least " + -rows.limit[rows.brokenRow] + ".");
+                    "Every choice without forbidden pairs is above the usage limit " + usageLimit + " in the interval "
+                            + rows.rowTime[rows.brokenRow] + ": it uses at least "
+                            + (usageLimit - rows.limit[rows.brokenRow]) + " there, too much by "
+                            + -rows.limit[rows.brokenRow] + ".");
         }
         double[][] newUnary = new double[size][];
         int[][] newKept = new int[size][];

@@ -13,6 +13,9 @@ final class Dominance {
     /** Larger variables are left alone: the test takes the square of the values. */
     private static final int MOST_VALUES = 400;
 
+    /** And those with more pairs of values times edges: a hub of thousands of edges has hardly a value that another beats. */
+    private static final long MOST_LOOKS = 20_000_000;
+
     private final boolean dominance;
     private final Map<Look, boolean[]> goneByLook = new HashMap<>();
 
@@ -107,14 +110,39 @@ final class Dominance {
             gone[k] = dead;
             left -= dead ? 1 : 0;
         }
-        if (dominance && left > 1 && unary.length <= MOST_VALUES) {
+        if (dominance && left > 1 && unary.length <= MOST_VALUES && (long) left * left * sides.length <= MOST_LOOKS) {
+            int[] home = new int[sides.length];
             for (int k = 0; k < unary.length; k++) {
+                for (int s = 0; s < home.length && !gone[k]; s++) {
+                    home[s] = cheapest(k, sides[s]);
+                }
                 for (int better = 0; better < unary.length && !gone[k]; better++) {
-                    gone[k] = better != k && !gone[better] && dominates(better, k, unary, usage, sides);
+                    gone[k] = better != k
+                            && !gone[better]
+                            && mayDominate(better, k, unary, sides, home)
+                            && dominates(better, k, unary, usage, sides);
                 }
             }
         }
         return gone;
+    }
+
+    /** The neighbour's value that suits a value best. */
+    private static int cheapest(int k, Side side) {
+        int best = 0;
+        for (int o = 1; o < side.others(); o++) {
+            best = side.cost(k, o) < side.cost(k, best) ? o : best;
+        }
+        return best;
+    }
+
+    /** Whether it costs no more where the neighbours suit the worse value best: nearly always the end of the test already. */
+    private static boolean mayDominate(int better, int worse, double[] unary, Side[] sides, int[] home) {
+        double surplus = unary[worse] - unary[better];
+        for (int s = 0; s < sides.length; s++) {
+            surplus -= sides[s].cost(better, home[s]) - sides[s].cost(worse, home[s]);
+        }
+        return surplus >= 0;
     }
 
     private static boolean isWithoutPartner(int k, Side side) {

@@ -1,6 +1,7 @@
 package dev.drover.solver;
 
 import java.util.Arrays;
+import java.util.IdentityHashMap;
 import java.util.stream.IntStream;
 
 /**
@@ -86,17 +87,20 @@ final class DualBound {
         highA = new double[core.edgeCount][];
         lowB = new double[core.edgeCount][];
         highB = new double[core.edgeCount][];
+        IdentityHashMap<double[], Side> sides = new IdentityHashMap<>();
         for (int e = 0; e < core.edgeCount; e++) {
             int a = core.edgeA[e];
             int b = core.edgeB[e];
             messageA[e] = new double[core.domain[a]];
             messageB[e] = new double[core.domain[b]];
-            edge[e] = capped(core.edgeCost[e], cap);
-            edgeTransposed[e] = capped(core.edgeCostTransposed[e], cap);
-            lowA[e] = leastOfRows(edge[e], core.domain[b]);
-            highA[e] = mostOfRows(edge[e], core.domain[b]);
-            lowB[e] = leastOfRows(edgeTransposed[e], core.domain[a]);
-            highB[e] = mostOfRows(edgeTransposed[e], core.domain[a]);
+            Side first = side(core.edgeCost[e], core.domain[b], cap, sides);
+            Side second = side(core.edgeCostTransposed[e], core.domain[a], cap, sides);
+            edge[e] = first.costs;
+            lowA[e] = first.least;
+            highA[e] = first.most;
+            edgeTransposed[e] = second.costs;
+            lowB[e] = second.least;
+            highB[e] = second.most;
             forward[Math.min(a, b)]++;
             backward[Math.max(a, b)]++;
         }
@@ -109,6 +113,29 @@ final class DualBound {
         decodedDown = new int[core.size];
         changedAt = new int[core.size];
         steps = new PriceSteps(core, this);
+    }
+
+    /** A matrix with the range of each row; edges that share the matrix share these. */
+    private static final class Side {
+        private final double[] costs;
+        private final double[] least;
+        private final double[] most;
+
+        private Side(double[] costs, int width) {
+            this.costs = costs;
+            this.least = leastOfRows(costs, width);
+            this.most = mostOfRows(costs, width);
+        }
+    }
+
+    private static Side side(double[] costs, int width, double cap, IdentityHashMap<double[], Side> known) {
+        Side side = known.get(costs);
+        // The same array may belong to another shape.
+        if (side == null || side.least.length != costs.length / width) {
+            side = new Side(capped(costs, cap), width);
+            known.put(costs, side);
+        }
+        return side;
     }
 
     /** Goes on in a core with fewer values: prices and messages stay, the bound is the old one at least. */

@@ -439,7 +439,10 @@ final class LabelSearch {
         return false;
     }
 
-    /** Leaves the labels of the least bounds; returns the least bound of those that go. */
+    /**
+     * Leaves the labels of the least bounds; returns the least bound of those that go. While no choice is known half of the places go to
+     * others, spread over all groups and costs: the cheapest ones may all use too much.
+     */
     private double narrow(Layer layer, int columns, int width) {
         int count = layer.cost.length;
         if (count <= width) {
@@ -447,14 +450,23 @@ final class LabelSearch {
         }
         double[] sorted = layer.bound.clone();
         Arrays.sort(sorted);
-        double most = sorted[width - 1];
+        int cheapest = least == Double.POSITIVE_INFINITY ? (width + 1) / 2 : width;
+        double most = sorted[cheapest - 1];
+        int others = count - cheapest;
+        int room = width - cheapest;
+        int below = 0;
+        int passed = 0;
         double lost = Double.POSITIVE_INFINITY;
         int left = 0;
         int[] start = new int[layer.groupStart.length];
         for (int g = 0; g + 1 < start.length; g++) {
             start[g] = left;
             for (int i = layer.groupStart[g]; i < layer.groupStart[g + 1]; i++) {
-                if (layer.bound[i] > most || left == width) {
+                boolean cheap = layer.bound[i] <= most && below < cheapest;
+                below += cheap ? 1 : 0;
+                passed += cheap ? 0 : 1;
+                boolean spread = !cheap && (long) passed * room / others > (long) (passed - 1) * room / others;
+                if (!cheap && !spread) {
                     lost = Math.min(lost, layer.bound[i]);
                     continue;
                 }

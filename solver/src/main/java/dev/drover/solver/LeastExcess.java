@@ -20,17 +20,17 @@ final class LeastExcess {
      * @param nearest excess of the nearest choice
      */
     record Excess(@Nullable TimeSpan time, long least, long nearest) {
-        /** Returns it as a sentence that begins with a space, empty if nothing is known. */
-        String text() {
+        /** Returns it as a sentence that begins with a space, for a limit in the problem's own unit; empty if nothing is known. */
+        String text(long usageLimit) {
             if (time == null) {
                 return "";
             }
-            String where = " in the interval " + time + " by ";
-            if (least == nearest) {
-                return " The nearest choice is above it" + where + nearest + ", and none by less.";
-            }
-            return " The nearest choice seen is above it" + where + nearest
-                    + (least > 0 ? "; each choice is above it by at least " + least + "." : ".");
+            boolean exact = least == nearest;
+            return " The nearest choice" + (exact ? "" : " seen") + " uses " + (usageLimit + nearest)
+                    + " in the interval " + time + ", above the usage limit " + usageLimit + " by " + nearest
+                    + (exact
+                            ? ", and none by less."
+                            : least > 0 ? "; each choice is above it by at least " + least + "." : ".");
         }
     }
 

@@ -1,12 +1,15 @@
 package dev.drover.solver;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.SplittableRandom;
 
 /**
  * A choice straight from the problem, for when the time ends before the reductions do: each node in turn takes the cheapest strategy
- * that its earlier neighbours allow; if that passes the usage limit, the one that uses least, and then a cheaper one that uses no more.
+ * that its earlier neighbours allow; if that passes the usage limit, the one that uses least, and then a cheaper one that uses no more. Nodes left in
+ * forbidden pairs choose anew until there are none.
  */
 final class QuickChoice {
     private final StrategyProblem problem;
@@ -36,7 +39,7 @@ final class QuickChoice {
     static List<Integer> find(StrategyProblem problem) {
         QuickChoice quick = new QuickChoice(problem);
         for (boolean thrifty : new boolean[] {false, true}) {
-            if (quick.dive(thrifty)) {
+            if (quick.dive(thrifty) || quick.repair(thrifty)) {
                 if (thrifty) {
                     quick.descend();
                 }
@@ -52,28 +55,87 @@ final class QuickChoice {
         return List.of();
     }
 
+    /** Sets each node once; returns whether that made no forbidden pair. */
     private boolean dive(boolean thrifty) {
         Arrays.fill(x, -1);
+        boolean clean = true;
         for (int i = 0; i < x.length; i++) {
-            int best = -1;
-            double bestCost = 0;
-            for (int k = 0; k < problem.strategyCount(i); k++) {
-                double cost = cost(i, k);
-                if (cost == Double.POSITIVE_INFINITY) {
-                    continue;
-                }
-                long less = best < 0 || !thrifty ? 0 : problem.usage(i, best) - problem.usage(i, k);
-                if (best < 0 || less > 0 || (less == 0 && cost < bestCost)) {
-                    best = k;
-                    bestCost = cost;
-                }
-            }
-            if (best < 0) {
-                return false;
-            }
-            x[i] = best;
+            x[i] = best(i, thrifty);
+            clean &= conflicts(i, x[i]) == 0;
         }
-        return true;
+        return clean;
+    }
+
+    /** Nodes in forbidden pairs choose anew, in turns, until there are none (min-conflicts, Minton et al. 1992). */
+    private boolean repair(boolean thrifty) {
+        ArrayDeque<Integer> work = new ArrayDeque<>();
+        boolean[] queued = new boolean[x.length];
+        for (int i = 0; i < x.length; i++) {
+            queued[i] = conflicts(i, x[i]) > 0;
+            if (queued[i]) {
+                work.add(i);
+            }
+        }
+        SplittableRandom random = new SplittableRandom(1);
+        for (long left = 4L * x.length + 1000; left > 0 && !work.isEmpty(); left--) {
+            int i = work.poll();
+            queued[i] = false;
+            if (conflicts(i, x[i]) == 0) {
+                continue;
+            }
+            // Now and then any strategy, so that two nodes do not chase each other for ever.
+            x[i] = random.nextInt(16) == 0 ? random.nextInt(problem.strategyCount(i)) : best(i, thrifty);
+            int now = conflicts(i, x[i]);
+            for (int e : edgesByNode[i]) {
+                int other = other(e, i);
+                if (now > 0 && !queued[other] && conflicts(other, x[other]) > 0) {
+                    queued[other] = true;
+                    work.add(other);
+                }
+            }
+            if (now > 0 && !queued[i]) {
+                queued[i] = true;
+                work.add(i);
+            }
+        }
+        return work.isEmpty();
+    }
+
+    /** The strategy of least conflicts, then least use if thrifty, then least cost. */
+    private int best(int i, boolean thrifty) {
+        int best = 0;
+        int bestConflicts = Integer.MAX_VALUE;
+        double bestCost = 0;
+        for (int k = 0; k < problem.strategyCount(i); k++) {
+            int conflicts = conflicts(i, k);
+            double cost = conflicts > 0 ? 0 : cost(i, k);
+            long less = thrifty ? problem.usage(i, best) - problem.usage(i, k) : 0;
+            if (conflicts < bestConflicts
+                    || (conflicts == bestConflicts && (less > 0 || (less == 0 && cost < bestCost)))) {
+                best = k;
+                bestConflicts = conflicts;
+                bestCost = cost;
+            }
+        }
+        return best;
+    }
+
+    private int other(int edge, int node) {
+        return problem.edgeFrom(edge) == node ? problem.edgeTo(edge) : problem.edgeFrom(edge);
+    }
+
+    /** Forbidden pairs with neighbours that have a strategy; a forbidden strategy counts as many. */
+    private int conflicts(int i, int k) {
+        int count = problem.cost(i, k) >= StrategyProblem.FORBIDDEN ? 1 + edgesByNode[i].length : 0;
+        for (int e : edgesByNode[i]) {
+            boolean first = problem.edgeFrom(e) == i;
+            int other = x[other(e, i)];
+            if (other >= 0) {
+                long cost = first ? problem.edgeCost(e, k, other) : problem.edgeCost(e, other, k);
+                count += cost >= StrategyProblem.FORBIDDEN ? 1 : 0;
+            }
+        }
+        return count;
     }
 
     private void descend() {

@@ -86,7 +86,7 @@ final class Reducer {
         if (core == null || without.contains(Technique.CONDENSE)) {
             return reduced;
         }
-        return Condenser.condense(core, !without.contains(Technique.DOMINANCE), budget);
+        return Condenser.condense(core, !without.contains(Technique.DOMINANCE), problem.usageLimit(), budget);
     }
 
     private Result run() {
@@ -101,9 +101,10 @@ final class Reducer {
             }
             if (size(i) == 0) {
                 contradiction = anyCost
-                        ? "Node " + i + " alone is above the usage limit " + problem.usageLimit() + " in the interval ["
-                                + problem.intervalStart(i) + ", " + problem.intervalEnd(i) + ") by "
-                                + (leastUsage(i) - problem.usageLimit()) + " with each strategy it may take."
+                        ? "Node " + i + " alone uses at least " + leastUsage(i) + " in the interval ["
+                                + problem.intervalStart(i) + ", " + problem.intervalEnd(i)
+                                + ") with each strategy it may take, above the usage limit " + problem.usageLimit()
+                                + " by " + (leastUsage(i) - problem.usageLimit()) + "."
                         : "Node " + i + " forbids each of its strategies.";
                 return new Result(null, contradiction);
             }
@@ -376,12 +377,12 @@ final class Reducer {
                     }
                 }
             }
-            usage = UsageRows.of(domain, uses, problem.usageLimit());
+            usage = UsageRows.of(domain, uses, problem.usageLimit(), budget);
             if (usage.brokenRow >= 0) {
+                long excess = -usage.limit[usage.brokenRow];
                 contradiction = "In the interval " + usage.rowTime[usage.brokenRow]
-                        + " the least usage of the nodes alive is above the usage limit " + problem.usageLimit()
-                        + " by "
-                        + -usage.limit[usage.brokenRow] + ".";
+                        + " the least that the nodes alive can use together is " + (problem.usageLimit() + excess)
+                        + ", above the usage limit " + problem.usageLimit() + " by " + excess + ".";
             }
         }
 

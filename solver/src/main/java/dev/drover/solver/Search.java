@@ -33,6 +33,7 @@ final class Search {
     private volatile boolean infeasible;
     private LeastExcess.@Nullable Excess excess;
     private volatile boolean finished;
+    private volatile boolean memoryEnded;
     private volatile boolean roundOver;
     private boolean[][] keep = new boolean[0][];
 
@@ -51,12 +52,15 @@ final class Search {
         return infeasible;
     }
 
-    String explanation() {
+    /** Why there is no choice, for the limit in the problem's own unit. */
+    String explanation(long usageLimit) {
         LeastExcess.Excess told = excess == null ? LeastExcess.of(core, guide.decoded()) : excess;
         return (infeasible
                         ? "Every choice without forbidden pairs is above the usage limit at some time."
-                        : "No feasible choice was found in time.")
-                + told.text();
+                        : memoryEnded
+                                ? "No feasible choice was found before the memory ended."
+                                : "No feasible choice was found in time.")
+                + told.text(usageLimit);
     }
 
     void run() {
@@ -111,6 +115,10 @@ final class Search {
             body.run();
         } catch (Budget.Late e) {
             finished = true;
+        } catch (OutOfMemoryError e) {
+            // What was found so far is an answer.
+            finished = true;
+            memoryEnded = true;
         } catch (RuntimeException | Error e) {
             failure.compareAndSet(null, e);
             finished = true;

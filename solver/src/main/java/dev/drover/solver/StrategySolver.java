@@ -53,7 +53,7 @@ public final class StrategySolver {
     static Solution solve(
             StrategyProblem problem, SolveOptions options, ProgressListener listener, LongSupplier nanoClock) {
         long start = nanoClock.getAsLong();
-        requireSums(problem);
+        long floor = requireSums(problem);
         // The answer itself takes time: decoding, scoring, writing.
         long answering = Math.max(
                 Math.min(options.timeoutNanos() / 20, 300_000_000L),
@@ -65,7 +65,7 @@ public final class StrategySolver {
             reduced = Reducer.reduce(
                     problem, options.without(), new Budget(reducedBy, nanoClock, SolveOptions.UNLIMITED_WORK));
         } catch (Budget.Late e) {
-            return quick(problem, start, nanoClock, listener);
+            return quick(problem, floor, start, nanoClock, listener);
         }
         Core core = reduced.core();
         if (core == null) {
@@ -84,17 +84,17 @@ public final class StrategySolver {
         Search search = new Search(core, incumbent, options, new Budget(end, nanoClock, options.workLimit()));
         search.run();
         if (incumbent.best() == null && !search.provenInfeasible()) {
-            Solution quick = quick(problem, start, nanoClock, listener);
+            Solution quick = quick(problem, floor, start, nanoClock, listener);
             if (quick.hasChoices()) {
                 return quick;
             }
         }
-        return answer(problem, incumbent, search, start, nanoClock);
+        return answer(problem, floor, incumbent, search, start, nanoClock);
     }
 
-    /** A choice without any search; unknown if none is found. */
+    /** A choice without any search, with the sum of the least costs as the bound; unknown if none is found. */
     private static Solution quick(
-            StrategyProblem problem, long start, LongSupplier nanoClock, ProgressListener listener) {
+            StrategyProblem problem, long floor, long start, LongSupplier nanoClock, ProgressListener listener) {
         List<Integer> choices = QuickChoice.find(problem);
         double seconds = (nanoClock.getAsLong() - start) / 1e9;
         if (choices.isEmpty()) {
@@ -102,7 +102,7 @@ public final class StrategySolver {
                     Status.UNKNOWN,
                     List.of(),
                     Long.MAX_VALUE,
-                    0,
+                    floor,
                     0,
                     problem.usageLimit(),
                     seconds,
@@ -110,13 +110,13 @@ public final class StrategySolver {
                     "The time ended before the reductions did, and no choice that fits was found without them.");
         }
         Evaluator.Evaluation score = Evaluator.evaluate(problem, choices);
-        Improvement step = new Improvement(seconds, cost(problem, score), 0, "quick");
+        Improvement step = new Improvement(seconds, cost(problem, score), floor, "quick");
         listener.improved(step);
         return new Solution(
-                Status.FEASIBLE,
+                step.objective() == floor ? Status.OPTIMAL : Status.FEASIBLE,
                 choices,
                 step.objective(),
-                0,
+                floor,
                 score.peakUsage().min(BigInteger.valueOf(Long.MAX_VALUE)).longValue(),
                 problem.usageLimit(),
                 seconds,
@@ -132,10 +132,15 @@ public final class StrategySolver {
         return score.cost().longValueExact();
     }
 
-    /** The sums of the usages and of the least costs must be numbers of 62 bits, or no answer could be told. */
-    private static void requireSums(StrategyProblem problem) {
+    /**
+     * The sums of the usages and of the least costs must be numbers of 62 bits, or no answer could be told.
+     *
+     * @return the sum of the least costs, below which no choice is
+     */
+    private static long requireSums(StrategyProblem problem) {
         double usage = 0;
         double cost = 0;
+        long exact = 0;
         for (int node = 0; node < problem.nodeCount(); node++) {
             long largest = 0;
             long least = StrategyProblem.FORBIDDEN;
@@ -145,13 +150,17 @@ public final class StrategySolver {
             }
             usage += largest;
             cost += least < StrategyProblem.FORBIDDEN ? least : 0;
+            exact += least < StrategyProblem.FORBIDDEN ? least : 0;
         }
         IdentityHashMap<long[], Long> leastByMatrix = new IdentityHashMap<>();
         for (int edge = 0; edge < problem.edgeCount(); edge++) {
-            cost += leastByMatrix.computeIfAbsent(problem.edgeMatrix(edge), StrategySolver::leastAllowed);
+            long least = leastByMatrix.computeIfAbsent(problem.edgeMatrix(edge), StrategySolver::leastAllowed);
+            cost += least;
+            exact += least;
         }
         requireSum(problem, "largest usages", problem.usageLimit() == StrategyProblem.UNLIMITED ? 0 : usage);
         requireSum(problem, "least costs", cost);
+        return exact;
     }
 
     private static long leastAllowed(long[] costs) {
@@ -169,7 +178,12 @@ public final class StrategySolver {
     }
 
     private static Solution answer(
-            StrategyProblem problem, Incumbent incumbent, Search search, long start, LongSupplier nanoClock) {
+            StrategyProblem problem,
+            long floor,
+            Incumbent incumbent,
+            Search search,
+            long start,
+            LongSupplier nanoClock) {
         int[] best = incumbent.best();
         if (best == null) {
             boolean proven = search.provenInfeasible();
@@ -177,12 +191,12 @@ public final class StrategySolver {
                     proven ? Status.INFEASIBLE : Status.UNKNOWN,
                     List.of(),
                     Long.MAX_VALUE,
-                    (long) incumbent.bound(),
+                    Math.max(floor, (long) incumbent.bound()),
                     0,
                     problem.usageLimit(),
                     (nanoClock.getAsLong() - start) / 1e9,
                     incumbent.improvements(),
-                    search.explanation());
+                    search.explanation(problem.usageLimit()));
         }
         List<Integer> choices = incumbent.core().expand(best);
         Evaluator.Evaluation score = Evaluator.evaluate(problem, choices);
@@ -201,6 +215,7 @@ public final class StrategySolver {
         } else if (proven) {
             bound = objective;
         }
+        bound = Math.max(bound, floor);
         return new Solution(
                 proven ? Status.OPTIMAL : Status.FEASIBLE,
                 choices,

@@ -57,7 +57,8 @@ final class UsageRows {
         }
     }
 
-    static UsageRows of(int[] domain, List<Use> uses, long usageLimit) {
+    /** Finds the rows; throws {@link Budget.Late} if the time ends before. */
+    static UsageRows of(int[] domain, List<Use> uses, long usageLimit, Budget budget) {
         long[] times = uses.stream()
                 .flatMapToLong(u -> Arrays.stream(new long[] {u.start, u.end}))
                 .sorted()
@@ -65,6 +66,7 @@ final class UsageRows {
                 .toArray();
         int[][] begin = new int[times.length][];
         int[][] finish = new int[times.length][];
+        budget.check();
         bucketByTime(uses, times, begin, finish);
         List<Integer> kept = new ArrayList<>();
         for (int i = 0; i + 1 < times.length; i++) {
@@ -73,14 +75,14 @@ final class UsageRows {
             }
         }
         for (int pass = 0; pass < 6; pass++) {
-            List<Integer> fewer = dropImplied(kept, uses, begin, finish);
+            List<Integer> fewer = dropImplied(kept, uses, begin, finish, budget);
             boolean same = fewer.size() == kept.size();
             kept = fewer;
             if (same) {
                 break;
             }
         }
-        return build(domain, kept, uses, times, begin, finish, usageLimit);
+        return build(domain, kept, uses, times, begin, finish, usageLimit, budget);
     }
 
     private static void bucketByTime(List<Use> uses, long[] times, int[][] begin, int[][] finish) {
@@ -141,11 +143,13 @@ final class UsageRows {
         }
     }
 
-    private static List<Integer> dropImplied(List<Integer> rows, List<Use> uses, int[][] begin, int[][] finish) {
+    private static List<Integer> dropImplied(
+            List<Integer> rows, List<Use> uses, int[][] begin, int[][] finish, Budget budget) {
         List<Integer> kept = new ArrayList<>();
         Change change = new Change();
         int at = -1;
         for (int row : rows) {
+            budget.check();
             while (at < row) {
                 at++;
                 for (int u : begin[at]) {
@@ -176,7 +180,8 @@ final class UsageRows {
             long[] times,
             int[][] begin,
             int[][] finish,
-            long usageLimit) {
+            long usageLimit,
+            Budget budget) {
         int n = domain.length;
         long[][] now = new long[n][];
         List<List<long[]>> usage = new ArrayList<>();
@@ -191,6 +196,7 @@ final class UsageRows {
         boolean[] touched = new boolean[n];
         int at = -1;
         for (int r = 0; r < kept.size(); r++) {
+            budget.check();
             List<Integer> list = new ArrayList<>();
             while (at < kept.get(r)) {
                 at++;

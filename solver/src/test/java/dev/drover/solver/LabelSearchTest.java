@@ -189,7 +189,10 @@ class LabelSearchTest {
         // The sum is 2 above a multiple of 4 and all weights are even: halves are odd, sums are even.
         Solution none = StrategySolver.solve(partition(26, 0), SolveOptions.ofSeconds(120), ProgressListener.SILENT);
         assertThat(none.status()).isEqualTo(Status.INFEASIBLE);
-        assertThat(none.explanation()).contains(" by 1, and none by less.");
+        long limit = partition(26, 0).usageLimit();
+        assertThat(none.explanation())
+                .contains(" uses " + (limit + 1) + " in the interval ")
+                .endsWith(", above the usage limit " + limit + " by 1, and none by less.");
         Solution some = StrategySolver.solve(partition(26, 1), SolveOptions.ofSeconds(120), ProgressListener.SILENT);
         assertThat(some.status()).isEqualTo(Status.OPTIMAL);
     }

@@ -103,7 +103,7 @@ class StrategySolverTest {
         assertThat(solution.status()).isEqualTo(Status.INFEASIBLE);
         assertThat(solution.explanation())
                 .isEqualTo(
-                        "In the interval [5, 10) the least usage of the nodes alive is above the usage limit 10 by 2.");
+                        "In the interval [5, 10) the least that the nodes alive can use together is 12, above the usage limit 10 by 2.");
         assertThat(solution.choices()).isEmpty();
     }
 
@@ -116,7 +116,19 @@ class StrategySolverTest {
         builder.edge(a, b, new long[] {no, 0, 0, 0});
         Solution solution = solve(builder.usageLimit(10).build(), SolveOptions.ofSeconds(2));
         assertThat(solution.status()).isEqualTo(Status.INFEASIBLE);
-        assertThat(solution.explanation()).startsWith("Every choice without forbidden pairs is above the usage limit");
+        assertThat(solution.explanation())
+                .isEqualTo("Every choice without forbidden pairs is above the usage limit 10 in the interval [0, 10):"
+                        + " it uses at least 14 there, too much by 4.");
+    }
+
+    @Test
+    void aNodeAboveTheLimitIsToldWithWhatItUses() {
+        StrategyProblem.Builder builder = StrategyProblem.builder("node");
+        builder.node(3, 8, new long[] {1, 2, StrategyProblem.FORBIDDEN}, new long[] {16, 17, 2});
+        Solution solution = solve(builder.usageLimit(10).build(), SolveOptions.ofSeconds(1));
+        assertThat(solution.explanation())
+                .isEqualTo("Node 0 alone uses at least 16 in the interval [3, 8) with each strategy it may take,"
+                        + " above the usage limit 10 by 6.");
     }
 
     @Test
