@@ -32,21 +32,23 @@ import dev.drover.planner.spmd.StepShardings;
 import dev.drover.solver.SolveOptions;
 import dev.drover.solver.StrategyProblem;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges one layout after another. What several have in common is made once: the cut along time, the stages, the prices of a mesh. What
+ * Judges layouts. What several have in common is made once: the cut along time, the stages, the prices of a mesh. What
  * cannot win is given up before the expensive parts:
  *
  * <pre>
  *   cut -> all devices -> stages -> prices -> memory floor -> compute floor -> shardings -> lowering -> compute floor -> simulation
  *          too small?                         too large?      not faster?                              not faster?
  * </pre>
+ *
+ * {@link #prospect} and {@link #fastest} depend on their layout alone and may be asked for by several threads.
  */
 final class LayoutJudge {
     private static final int MEMORY_ROUNDS = 4;
@@ -67,11 +69,11 @@ final class LayoutJudge {
     private final Roofline roofline;
     private final boolean isMeasured;
     private final long memoryBytes;
-    private final Map<String, Once<CutStep>> cutByKey = new HashMap<>();
-    private final Map<String, Once<StageAssignment>> assignmentByKey = new HashMap<>();
+    private final Map<String, Once<Cut>> cutByKey = new ConcurrentHashMap<>();
+    private final Map<String, Once<StageAssignment>> assignmentByKey = new ConcurrentHashMap<>();
     private final long stateBytes;
-    private final IdentityHashMap<CutStep, Long> waitingBytesByCut = new IdentityHashMap<>();
-    private final Map<Mesh, MeshPrices> pricesByMesh = new HashMap<>();
+    /** Whoever uses the prices or the resharder of a mesh locks the prices. */
+    private final Map<Mesh, MeshPrices> pricesByMesh = new ConcurrentHashMap<>();
 
     /**
      * A judge of the layouts of one step.
@@ -120,16 +122,28 @@ final class LayoutJudge {
                 CutStep cut,
                 StageAssignment assignment,
                 StepShardings shardings,
-                Resharder resharder,
+                MeshPrices prices,
                 long leastBytes,
                 double leastNanos)
                 implements Prospect {}
     }
 
+    /**
+     * The fastest shardings of a layout, whatever the memory.
+     *
+     * @param local what they come to; null if they are clearly too large by the solver's count of memory
+     * @param leastNanos that computing it alone takes; 0 where devices were measured
+     */
+    record Fastest(StepShardings.Found found, @Nullable LocalStep local, double leastNanos) {}
+
+    private record Cut(CutStep step, long waitingBytes) {}
+
     /** Judges a layout by itself. */
     Verdict judge(Layout layout) {
         Prospect prospect = prospect(layout);
-        return prospect instanceof Prospect.Open open ? judge(open, null) : ((Prospect.Hopeless) prospect).verdict();
+        return prospect instanceof Prospect.Open open
+                ? judge(open, fastest(open), null)
+                : ((Prospect.Hopeless) prospect).verdict();
     }
 
     /**
@@ -138,44 +152,107 @@ final class LayoutJudge {
      * @throws dev.drover.ir.UserError if the step cannot be cut in this way
      */
     Prospect prospect(Layout layout) {
-        CutStep cut = cutByKey.computeIfAbsent(
-                        layout.microBatches() + " " + (layout.stages() > 1),
-                        key -> Once.of(() -> PlanCompiler.cut(step, layout.microBatches(), layout.stages())))
+        Cut cut = cutByKey.computeIfAbsent(
+                        layout.microBatches() + " " + (layout.stages() > 1), key -> Once.of(() -> cut(layout)))
                 .get();
-        Refused noRoom = noRoom(layout, waitingBytesByCut.computeIfAbsent(cut, MemoryFloor::waitingBytes));
+        Refused noRoom = noRoom(layout, cut.waitingBytes());
         if (noRoom != null) {
             return new Prospect.Hopeless(noRoom);
         }
         StageAssignment assignment = assignmentByKey
                 .computeIfAbsent(
                         layout.microBatches() + " " + layout.stages(),
-                        key -> Once.of(
-                                () -> StagePlanner.plan(cut, layout.stages()).assignment()))
+                        key -> Once.of(() ->
+                                StagePlanner.plan(cut.step(), layout.stages()).assignment()))
                 .get();
         MeshPrices prices = pricesByMesh.computeIfAbsent(
                 layout.mesh(),
                 mesh -> new MeshPrices(roofline, new Resharder(mesh, new MeshCollectives(cluster, mesh, 0))));
-        StepShardings shardings = new StepShardings(cut, assignment, Schedules.byName(layout.schedule()), prices);
-        List<Long> leastBytesByStage = shardings.leastBytesByStage();
-        Refused tooLarge = tooLarge(layout, leastBytesByStage);
-        if (tooLarge != null) {
-            return new Prospect.Hopeless(tooLarge);
+        StepShardings shardings =
+                new StepShardings(cut.step(), assignment, Schedules.byName(layout.schedule()), prices);
+        synchronized (prices) {
+            List<Long> leastBytesByStage = shardings.leastBytesByStage();
+            Refused tooLarge = tooLarge(layout, leastBytesByStage);
+            if (tooLarge != null) {
+                return new Prospect.Hopeless(tooLarge);
+            }
+            double leastNanos = isMeasured ? 0 : shardings.leastNanos();
+            return new Prospect.Open(
+                    layout, cut.step(), assignment, shardings, prices, most(leastBytesByStage), leastNanos);
         }
-        double leastNanos = isMeasured ? 0 : shardings.leastNanos();
-        return new Prospect.Open(
-                layout, cut, assignment, shardings, prices.resharder(), most(leastBytesByStage), leastNanos);
+    }
+
+    private Cut cut(Layout layout) {
+        CutStep cut = PlanCompiler.cut(step, layout.microBatches(), layout.stages());
+        return new Cut(cut, MemoryFloor.waitingBytes(cut));
+    }
+
+    /** The fastest shardings of a layout; null where even the smallest pieces nearly fill a device, so that they do not fit. */
+    @Nullable
+    Fastest fastest(Prospect.Open open) {
+        return open.leastBytes() > memoryBytes * NEARLY ? null : free(open);
+    }
+
+    private Fastest free(Prospect.Open open) {
+        synchronized (open.prices()) {
+            StepShardings.Found found = open.shardings().find(StrategyProblem.UNLIMITED, solveOptions());
+            if (found.solution().choices().isEmpty() || found.solution().peakUsage() > memoryBytes * CLEARLY) {
+                return new Fastest(found, null, 0);
+            }
+            LocalStep local = lower(open, found, false);
+            return new Fastest(found, local, leastNanos(open, local));
+        }
+    }
+
+    private static LocalStep lower(Prospect.Open open, StepShardings.Found found, boolean gatherPerPhase) {
+        synchronized (open.prices()) {
+            return PlanCompiler.lower(
+                    open.cut(),
+                    open.assignment(),
+                    found.decisions(),
+                    open.prices().resharder(),
+                    gatherPerPhase);
+        }
+    }
+
+    /** Nanoseconds of computing alone what some shardings come to. */
+    private double leastNanos(Prospect.Open open, LocalStep local) {
+        if (isMeasured) {
+            return 0;
+        }
+        // What programs hand to each other they take as parameters.
+        Map<Shape, Double> nanosByShape = new HashMap<>();
+        ComputationBuilder parameters = new ComputationBuilder("fed");
+        return ComputeFloor.nanos(
+                local.computation(),
+                local.freeValues(),
+                open.assignment().stages(),
+                open.cut().microBatches(),
+                id -> {
+                    int made = local.cutIdById().get(id);
+                    return ComputeFloor.part(
+                            open.assignment().stage(made), open.assignment().phase(made));
+                },
+                instruction -> instruction.op() instanceof Collective ? 0 : roofline.localNanos(instruction),
+                value -> nanosByShape.computeIfAbsent(
+                        value.shape(), shape -> roofline.localNanos(parameters.parameter("fed", shape))));
     }
 
     /**
      * Judges a layout.
      *
-     * @param best the fastest so far, if there is one
+     * @param fastest its fastest shardings, see {@link #fastest}
+     * @param best the fastest layout so far, if there is one
      */
-    Verdict judge(Prospect.Open layout, @Nullable Judged best) {
-        if (best != null && layout.leastNanos() >= best.simulated().stepNanos()) {
-            return Slower.of(layout.layout(), layout.leastNanos(), false);
-        }
-        return new Trial(layout, best).judge();
+    Verdict judge(Prospect.Open layout, @Nullable Fastest fastest, @Nullable Judged best) {
+        return new Trial(layout, fastest, best).judge();
+    }
+
+    /** Why a layout cannot be faster than the best so far, by its cheap bound; null if it can be. */
+    static @Nullable Slower slower(Prospect.Open layout, @Nullable Judged best) {
+        return best != null && layout.leastNanos() >= best.simulated().stepNanos()
+                ? Slower.of(layout.layout(), layout.leastNanos(), false)
+                : null;
     }
 
     /** What was made, or why it cannot be. */
@@ -261,19 +338,20 @@ final class LayoutJudge {
     /** The expensive parts for one layout. */
     private final class Trial {
         private final Prospect.Open open;
+        private final @Nullable Fastest fastest;
         /** Nanoseconds from which on a layout is no better than the best; infinite if there is none. */
         private final double nanosToBeat;
 
-        Trial(Prospect.Open open, @Nullable Judged best) {
+        Trial(Prospect.Open open, @Nullable Fastest fastest, @Nullable Judged best) {
             this.open = open;
+            this.fastest = fastest;
             this.nanosToBeat =
                     best == null ? Double.POSITIVE_INFINITY : best.simulated().stepNanos();
         }
 
         /** The fastest shardings if these fit the memory, else those found under a limit that is lowered until they do. */
         Verdict judge() {
-            // Where even the smallest pieces nearly fill a device, the fastest shardings do not fit.
-            Verdict first = open.leastBytes() > memoryBytes * NEARLY ? null : fastest();
+            Verdict first = fastest == null || fastest.local() == null ? null : simulate(fastest, false);
             if (first instanceof Slower) {
                 return first;
             }
@@ -283,11 +361,15 @@ final class LayoutJudge {
             }
             long limit = memoryBytes;
             for (int round = 0; round < MEMORY_ROUNDS && limit >= open.leastBytes(); round++) {
-                StepShardings.Found found = open.shardings().find(limit, solveOptions());
+                StepShardings.Found found;
+                synchronized (open.prices()) {
+                    found = open.shardings().find(limit, solveOptions());
+                }
                 if (found.solution().choices().isEmpty()) {
                     break;
                 }
-                Verdict verdict = simulate(found, true);
+                LocalStep local = lower(open, found, false);
+                Verdict verdict = simulate(new Fastest(found, local, leastNanos(open, local)), true);
                 if (!(verdict instanceof Judged now)) {
                     return verdict;
                 }
@@ -304,41 +386,34 @@ final class LayoutJudge {
             return best == null ? unlimited() : best;
         }
 
-        /** Null if it is clearly too large by the solver's count of memory, so that it need not be lowered. */
-        private @Nullable Verdict fastest() {
-            StepShardings.Found free = open.shardings().find(StrategyProblem.UNLIMITED, solveOptions());
-            boolean large =
-                    free.solution().choices().isEmpty() || free.solution().peakUsage() > memoryBytes * CLEARLY;
-            return large ? null : simulate(free, false);
-        }
-
         private Verdict unlimited() {
-            StepShardings.Found free = open.shardings().find(StrategyProblem.UNLIMITED, solveOptions());
-            return free.solution().choices().isEmpty()
-                    ? new Refused(
-                            open.layout(),
-                            "no shardings found: " + free.solution().explanation(),
-                            0)
-                    : simulate(free, false);
+            Fastest free = fastest == null ? free(open) : fastest;
+            if (free.found().solution().choices().isEmpty()) {
+                return new Refused(
+                        open.layout(),
+                        "no shardings found: " + free.found().solution().explanation(),
+                        0);
+            }
+            LocalStep local = free.local() == null ? lower(open, free.found(), false) : free.local();
+            return simulate(new Fastest(free.found(), local, 0), false);
         }
 
         /** With values gathered where they are made, or if that is too large, in each phase that uses them. */
-        private Verdict simulate(StepShardings.Found found, boolean memoryBinds) {
-            Verdict first = simulate(found, false, memoryBinds);
+        private Verdict simulate(Fastest made, boolean memoryBinds) {
+            if (made.leastNanos() >= nanosToBeat) {
+                return Slower.of(open.layout(), made.leastNanos(), memoryBinds);
+            }
+            LocalStep local = made.local() == null ? lower(open, made.found(), false) : made.local();
+            Verdict first = simulate(made.found(), local, false, memoryBinds);
             if (!(first instanceof Judged once) || once.fits()) {
                 return first;
             }
-            Verdict second = simulate(found, true, true);
+            Verdict second = simulate(made.found(), lower(open, made.found(), true), true, true);
             return !(second instanceof Judged perPhase) || perPhase.peakBytes() < once.peakBytes() ? second : first;
         }
 
-        private Verdict simulate(StepShardings.Found found, boolean gatherPerPhase, boolean memoryBinds) {
-            LocalStep local = PlanCompiler.lower(
-                    open.cut(), open.assignment(), found.decisions(), open.resharder(), gatherPerPhase);
-            double leastNanos = nanosToBeat < Double.POSITIVE_INFINITY && !isMeasured ? leastNanos(local) : 0;
-            if (leastNanos >= nanosToBeat) {
-                return Slower.of(open.layout(), leastNanos, memoryBinds);
-            }
+        private Verdict simulate(
+                StepShardings.Found found, LocalStep local, boolean gatherPerPhase, boolean memoryBinds) {
             ExecutionPlan execution =
                     PlanCompiler.build(local, open.assignment(), open.layout().schedule());
             SimulatedStep simulated =
@@ -355,26 +430,6 @@ final class LayoutJudge {
                     simulated,
                     gatherPerPhase,
                     memoryBinds);
-        }
-
-        /** Of computing what these shardings come to. */
-        private double leastNanos(LocalStep local) {
-            // What programs hand to each other they take as parameters.
-            Map<Shape, Double> nanosByShape = new HashMap<>();
-            ComputationBuilder parameters = new ComputationBuilder("fed");
-            return ComputeFloor.nanos(
-                    local.computation(),
-                    local.freeValues(),
-                    open.assignment().stages(),
-                    open.cut().microBatches(),
-                    id -> {
-                        int made = local.cutIdById().get(id);
-                        return ComputeFloor.part(
-                                open.assignment().stage(made), open.assignment().phase(made));
-                    },
-                    instruction -> instruction.op() instanceof Collective ? 0 : roofline.localNanos(instruction),
-                    value -> nanosByShape.computeIfAbsent(
-                            value.shape(), shape -> roofline.localNanos(parameters.parameter("fed", shape))));
         }
     }
 }

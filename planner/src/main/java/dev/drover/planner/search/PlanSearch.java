@@ -18,17 +18,20 @@ import dev.drover.planner.search.Verdict.Slower;
 import dev.drover.solver.Solution;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.PriorityQueue;
+import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the whole plan: every {@link Layout} (stages x mesh x micro-batches) is cut along time and depth, sharded by the strategy
  * solver under the memory limit, lowered, and judged by the simulator; the fastest that fits is kept (Rhino, strategy exploration). Those
- * with the least bounds come first, and what cannot win is left out, with the reason ({@link LayoutJudge}).
+ * with the least bounds come first, and what cannot win is left out, with the reason ({@link LayoutJudge}). What depends on one layout
+ * alone is done ahead by other threads ({@link Ahead}); verdicts are given one after the other, so that threads change no plan.
  */
 public final class PlanSearch {
     private static final Comparator<Judged> FASTEST =
@@ -45,10 +48,13 @@ public final class PlanSearch {
     private final List<Slower> slower = new ArrayList<>();
     private final List<Refused> refused = new ArrayList<>();
     /** The least bound first: what is judged soon bounds the others. */
-    private final PriorityQueue<Entry> entries = new PriorityQueue<>(
+    private final TreeSet<Entry> entries = new TreeSet<>(
             Comparator.comparingDouble((Entry entry) -> entry.prospect().leastNanos())
                     .thenComparingInt(Entry::place));
 
+    private final Map<Integer, Ahead.Task<Prospect>> prospectByPlace = new TreeMap<>();
+    private final Map<Integer, Ahead.Task<Found>> fastestByPlace = new HashMap<>();
+    private final Ahead ahead;
     private List<Layout> ordered = List.of();
     private int kept;
     private boolean cutShort;
@@ -60,12 +66,14 @@ public final class PlanSearch {
             Cluster cluster,
             DeviceMemory memory,
             SearchOptions options,
-            SearchListener listener) {
+            SearchListener listener,
+            Ahead ahead) {
         this.step = step;
         this.source = source;
         this.cluster = cluster;
         this.options = options;
         this.listener = listener;
+        this.ahead = ahead;
         this.judge = new LayoutJudge(step, cluster, memory, options.seed(), this::secondsLeft);
     }
 
@@ -84,7 +92,9 @@ public final class PlanSearch {
             DeviceMemory memory,
             SearchOptions options,
             SearchListener listener) {
-        return new PlanSearch(flat, source, cluster, memory, options, listener).run();
+        try (Ahead ahead = new Ahead()) {
+            return new PlanSearch(flat, source, cluster, memory, options, listener, ahead).run();
+        }
     }
 
     /** A layout that is to be judged, and its place in the order of the estimates. */
@@ -96,19 +106,25 @@ public final class PlanSearch {
         ordered = LayoutOrder.mostPromisingFirst(layouts, step, cluster);
         for (int place = 0; place < ordered.size(); place++) {
             if (before(ordered.get(place), place) == null) {
-                open(place);
+                Layout layout = ordered.get(place);
+                prospectByPlace.put(place, ahead.of(() -> judge.prospect(layout)));
             }
         }
+        for (int place : List.copyOf(prospectByPlace.keySet())) {
+            open(place);
+        }
         while (!entries.isEmpty()) {
-            Entry entry = entries.remove();
+            Entry entry = entries.first();
             Layout layout = entry.prospect().layout();
             if (secondsLeft() <= 0 && best != null) {
                 cutShort = true;
                 refused.add(new Refused(layout, "not tried: the time was up", 0));
             } else {
-                keep(judged(entry.prospect()));
+                keep(judged(entry));
                 cutShort |= secondsLeft() <= 0;
             }
+            entries.remove(entry);
+            fastestByPlace.remove(entry.place());
             openNext(entry.place());
         }
         if (cutShort) {
@@ -123,6 +139,31 @@ public final class PlanSearch {
         }
         return new Planned(plan(winner), winner.execution(), winner.simulated());
     }
+
+    /** The shardings of an entry, while those of the next ones are searched by other threads. */
+    private Verdict judged(Entry entry) {
+        Slower no = LayoutJudge.slower(entry.prospect(), best);
+        if (no != null) {
+            return no;
+        }
+        int begun = 0;
+        for (Entry next : entries) {
+            if (begun++ <= Ahead.DEPTH && LayoutJudge.slower(next.prospect(), best) == null) {
+                fastestByPlace.computeIfAbsent(
+                        next.place(), place -> ahead.of(() -> new Found(judge.fastest(next.prospect()))));
+            }
+        }
+        try {
+            Ahead.Task<Found> task = fastestByPlace.get(entry.place());
+            LayoutJudge.@Nullable Fastest fastest =
+                    task == null ? judge.fastest(entry.prospect()) : task.get().fastest();
+            return judge.judge(entry.prospect(), fastest, best);
+        } catch (UserError e) {
+            return refusal(entry.prospect().layout(), e);
+        }
+    }
+
+    private record Found(LayoutJudge.@Nullable Fastest fastest) {}
 
     /**
      * The layout that this one comes after, because it gains nothing from more micro-batches but memory: the same in one stage with the
@@ -142,7 +183,8 @@ public final class PlanSearch {
     private void open(int place) {
         Layout layout = ordered.get(place);
         try {
-            Prospect prospect = judge.prospect(layout);
+            Ahead.Task<Prospect> task = prospectByPlace.get(place);
+            Prospect prospect = task == null ? judge.prospect(layout) : task.get();
             if (prospect instanceof Prospect.Open open) {
                 entries.add(new Entry(open, place));
                 return;
@@ -173,14 +215,6 @@ public final class PlanSearch {
 
     private double secondsLeft() {
         return options.timeoutSeconds() - (System.nanoTime() - startNanos) / 1e9;
-    }
-
-    private Verdict judged(Prospect.Open prospect) {
-        try {
-            return judge.judge(prospect, best);
-        } catch (UserError e) {
-            return refusal(prospect.layout(), e);
-        }
     }
 
     private Refused refusal(Layout layout, UserError e) {

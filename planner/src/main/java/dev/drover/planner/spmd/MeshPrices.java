@@ -15,7 +15,7 @@ import java.util.Map;
 
 /**
  * Strategies and their prices on one mesh, for one execution each: what all problems on that mesh share. Instructions of the same op
- * on the same shapes are priced once. Not for several threads.
+ * on the same shapes are priced once. For one thread at a time, which locks it.
  */
 public final class MeshPrices {
     private final InstructionCost instructionCost;

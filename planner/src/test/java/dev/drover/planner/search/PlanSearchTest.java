@@ -210,12 +210,12 @@ class PlanSearchTest {
         LayoutJudge judge = new LayoutJudge(flat, cluster("s1:4"), DeviceMemory.ESTIMATE, 1, () -> 60);
         for (Layout layout : Layouts.of(4, TimeCut.batchSize(flat), SearchOptions.OPEN)) {
             assertThat(judge.prospect(layout)).isInstanceOfSatisfying(LayoutJudge.Prospect.Open.class, open -> {
-                Verdict.Judged judged = (Verdict.Judged) judge.judge(open, null);
+                Verdict.Judged judged = (Verdict.Judged) judge.judge(open, judge.fastest(open), null);
                 assertThat(open.leastNanos() / judged.simulated().stepNanos())
                         .as(layout.text())
                         .isBetween(0.5, 1.0);
                 // What its shardings come to bounds it too: against itself it is not left out.
-                assertThat(judge.judge(open, judged)).isInstanceOf(Verdict.Judged.class);
+                assertThat(judge.judge(open, judge.fastest(open), judged)).isInstanceOf(Verdict.Judged.class);
             });
         }
     }
