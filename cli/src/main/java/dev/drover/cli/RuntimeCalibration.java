@@ -1,20 +1,11 @@
 package dev.drover.cli;
 
 import dev.drover.ir.eval.Literal;
-import dev.drover.ir.graph.Computation;
-import dev.drover.ir.text.HloReader;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import dev.drover.plan.cluster.Calibration;
 import dev.drover.plan.cluster.Measured;
-import dev.drover.plan.stage.Phase;
 import dev.drover.plan.task.ExecutionPlan;
-import dev.drover.plan.task.Feed;
-import dev.drover.plan.task.Program;
-import dev.drover.plan.task.Task;
-import dev.drover.plan.task.TensorSlice;
-import dev.drover.plan.task.ValueRef;
-import dev.drover.plan.task.WorkerPlan;
 import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.worker.InitialState;
 import dev.drover.runtime.worker.StepReport;
@@ -45,14 +36,12 @@ final class RuntimeCalibration implements Calibration {
     private static final int COMPUTE_STEPS = 7;
     private static final double COMPUTE_STEP_NANOS = 20e6;
     private static final int EXCHANGE_STEPS = 41;
-    private static final int MESSAGES = 16;
+    private static final int TURNS = 8;
     private static final int MESSAGE_STEPS = 31;
     private static final int MOST_REPEATS = 2000;
     /** Before it is measured, each unit is run for so long. */
     private static final long SETTLE_NANOS = 200_000_000L;
 
-    private static final ValueRef X = new ValueRef("x", false);
-    private static final ValueRef Y = new ValueRef("y", false);
     private static final long WARM_UP_NANOS = 2_000_000_000L;
     /** Four kernels of several kinds, as a step mixes them. */
     private static final List<String> SMALL_KERNELS = List.of(
@@ -62,16 +51,42 @@ final class RuntimeCalibration implements Calibration {
             "broadcast(IN), dimensions={0}",
             "add(IN, x)");
 
+    private static final String DOT = "dot(IN, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+
+    private static final List<String> NEGATE = List.of("negate(IN)");
+
+    /** A kernel each, no two the same. */
+    private static final List<String> DIFFERENT_KERNELS = List.of(
+            DOT,
+            "logistic(IN)",
+            "reverse(IN), dimensions={0}",
+            "tanh(IN)",
+            "dot(IN, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}",
+            "exponential(IN)",
+            "reverse(IN), dimensions={1}",
+            "ROW reduce(IN, zero), dimensions={1}, to_apply=sum",
+            "broadcast(IN), dimensions={0}",
+            "dot(IN, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+            "cosine(IN)",
+            "reverse(IN), dimensions={0,1}",
+            "add(IN, x)");
+
     /** One kernel: a chain. */
     private static final List<String> TWO_OPS = List.of("add(IN, x)", "multiply(IN, x)");
 
-    private static final String DOT = "dot(IN, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+    /** As a layer's forward and backward pass have them. */
+    private static final List<String> DOTS = List.of(
+            DOT,
+            "dot(IN, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+            "dot(IN, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}");
+
     private static final String ALL_REDUCE = "all-reduce(IN), channel_id=1, replica_groups={GROUPS}, to_apply=sum";
     /** Elementwise work is measured on so many rows of 256. */
     private static final int ROWS = 512;
 
     private final int workers;
     private final Path folder;
+    private final CalibrationPlans plans;
 
     /**
      * @param workers that will share the machine
@@ -80,6 +95,12 @@ final class RuntimeCalibration implements Calibration {
     RuntimeCalibration(int workers, Path folder) {
         this.workers = workers;
         this.folder = folder;
+        this.plans = new CalibrationPlans(workers);
+    }
+
+    @Override
+    public boolean isComplete(Figures kept) {
+        return workers == 1 || (kept.measured().knows("send") && kept.measured().knows("first-call"));
     }
 
     @Override
@@ -91,8 +112,8 @@ final class RuntimeCalibration implements Calibration {
             warmUp(processes);
             SortedMap<String, SortedMap<Long, Double>> nanos = new TreeMap<>();
             for (int n : new int[] {8, 64, 128, 512}) {
-                double dot = unitNanos(
-                        processes, square(n), List.of(DOT), Math.min(100, Math.max(4, (1 << 25) / (n * n * n))));
+                int count = Math.min(32, Math.max(1, (1 << 24) / (n * n * n)));
+                double dot = unitNanos(processes, square(n), DOTS, count) / DOTS.size();
                 put(nanos, "dot", 2L * n * n * n, dot);
             }
             put(nanos, "kernel", 1, unitNanos(processes, square(16), SMALL_KERNELS, 8) / 4);
@@ -112,6 +133,7 @@ final class RuntimeCalibration implements Calibration {
             double logistic = unitNanos(processes, matrix, List.of("logistic(IN)"), 3);
             put(nanos, "transcendental", matrix.elements(), Math.max(0.1 * logistic, logistic - pass));
             if (workers > 1) {
+                messages(processes, nanos);
                 collectives(processes, workers, nanos);
             }
             if (workers > 2 && workers % 2 == 0) {
@@ -133,6 +155,28 @@ final class RuntimeCalibration implements Calibration {
         while (System.nanoTime() - start < WARM_UP_NANOS) {
             double unused = medianNanos(processes, square(128), unit, 4, 20, 10, StepReport::elapsedNanos);
         }
+    }
+
+    /**
+     * What messages cost the computing, and kernels that come between them: turns of two stages that wait for each other, less what the
+     * same kernels take when they are repeated.
+     */
+    private void messages(Workers processes, SortedMap<String, SortedMap<Long, Double>> nanos) {
+        double sharing = sharing();
+        double kernel = new Measured(0, nanos).nanos("kernel", 1);
+        for (int elements : new int[] {64, 1 << 14, 1 << 18}) {
+            ArrayShape shape = ArrayShape.of(DType.F32, elements);
+            double one = turnNanos(processes, shape, NEGATE, 1, StepReport::processorNanos);
+            double several = turnNanos(processes, shape, NEGATE, 5, StepReport::processorNanos);
+            double pass = new Measured(0, nanos).nanos("pass", 1 << 20) * 2 * shape.sizeBytes() / (1 << 20);
+            put(nanos, "send", shape.sizeBytes(), Math.max(1, sharing * (several - one) / 4 - kernel - pass));
+        }
+        ArrayShape small = square(32);
+        double repeated = unitNanos(processes, small, DIFFERENT_KERNELS, 1);
+        double turn = turnNanos(processes, small, DIFFERENT_KERNELS, 1, StepReport::processorNanos);
+        double least = turnNanos(processes, small, NEGATE, 1, StepReport::processorNanos);
+        double first = sharing * (turn - least) + kernel - repeated;
+        put(nanos, "first-call", 1, Math.max(1, first / DIFFERENT_KERNELS.size()));
     }
 
     private void collectives(Workers processes, int members, SortedMap<String, SortedMap<Long, Double>> nanos) {
@@ -173,8 +217,11 @@ final class RuntimeCalibration implements Calibration {
         double bandwidth = 2e9;
         if (workers > 1) {
             ArrayShape large = ArrayShape.of(DType.F32, 1 << 18);
-            latency = messageNanos(processes, ArrayShape.of(DType.F32, 64));
-            double flow = messageNanos(processes, large) - latency - measured.nanos("pass", 2.0 * large.sizeBytes());
+            ArrayShape least = ArrayShape.of(DType.F32, 64);
+            latency = turnNanos(processes, least, NEGATE, 1, StepReport::elapsedNanos) / 2;
+            double flow = turnNanos(processes, large, NEGATE, 1, StepReport::elapsedNanos) / 2
+                    - latency
+                    - measured.nanos("pass", 2.0 * large.sizeBytes());
             // Of all pairs together, since they share the machine.
             bandwidth = large.sizeBytes() * 1e9 * Math.max(1, workers / 2) / Math.max(0.1 * latency, flow);
         }
@@ -202,9 +249,13 @@ final class RuntimeCalibration implements Calibration {
      */
     private double unitNanos(Workers processes, ArrayShape shape, List<String> unit, int count) {
         int repeats = settle(processes, shape, unit, count);
-        double sharing = Math.max(1, (double) workers / Runtime.getRuntime().availableProcessors());
         double nanos = medianNanos(processes, shape, unit, count, repeats, COMPUTE_STEPS, StepReport::processorNanos);
-        return nanos * sharing / count / repeats;
+        return nanos * sharing() / count / repeats;
+    }
+
+    /** Workers that share a processor. */
+    private double sharing() {
+        return Math.max(1, (double) workers / Runtime.getRuntime().availableProcessors());
     }
 
     /** Time of one unit with a collective, on the clock. */
@@ -235,7 +286,7 @@ final class RuntimeCalibration implements Calibration {
             int repeats,
             int steps,
             ToLongFunction<StepReport> time) {
-        return medianNanos(processes, shape, plan(shape, unit, count, repeats), steps, time);
+        return medianNanos(processes, shape, plans.repeated(shape, unit, count, repeats), steps, time);
     }
 
     private static double medianNanos(
@@ -255,86 +306,13 @@ final class RuntimeCalibration implements Calibration {
         return nanos.get((nanos.size() - 1) / 2);
     }
 
-    /** Each line of a unit reads {@code IN}, what the line before has made; {@code ROW} before an op says that it gives a row of the matrix. */
-    private ExecutionPlan plan(ArrayShape shape, List<String> unit, int count, int repeats) {
-        StringBuilder text = new StringBuilder("HloModule calibration\n\nsum {\n  a = f32[] parameter(0)\n"
-                + "  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n\nENTRY main {\n  x = " + shape
-                + " parameter(0)\n  zero = f32[] constant(0)\n");
-        String last = "x";
-        for (int i = 0; i < count * unit.size(); i++) {
-            String line = unit.get(i % unit.size()).replace("IN", last);
-            ArrayShape made = line.startsWith("ROW ") ? shape.withDims(new long[] {shape.dim(0)}) : shape;
-            text.append("  v")
-                    .append(i)
-                    .append(" = ")
-                    .append(made)
-                    .append(' ')
-                    .append(line.replaceFirst("ROW ", ""))
-                    .append('\n');
-            last = "v" + i;
-        }
-        text.append("  ROOT out = (")
-                .append(shape)
-                .append(") tuple(")
-                .append(last)
-                .append(")\n}\n");
-        Computation computation = HloReader.read("calibration", text).entry();
-        Program program = new Program("calibration", 0, Phase.POST, computation, List.of(X), List.of(Y));
-        List<Integer> ranks = IntStream.range(0, workers).boxed().toList();
-        List<WorkerPlan> all = new ArrayList<>();
-        List<Task> tasks = new ArrayList<>(Collections.nCopies(repeats, new Task.Run(0, -1)));
-        tasks.add(new Task.Free(Y, -1));
-        for (int rank : ranks) {
-            all.add(new WorkerPlan(rank, 0, ranks, List.of(feed(shape)), tasks, List.of()));
-        }
-        return new ExecutionPlan(1, List.of(program), all);
-    }
-
-    private static Feed feed(ArrayShape shape) {
-        return new Feed(X, 0, new TensorSlice(shape, List.of()), true, null);
-    }
-
-    /** Time of one message between the stages of a pipeline that wait for each other, with the least of computing, all pairs at once. */
-    private double messageNanos(Workers processes, ArrayShape shape) {
-        return medianNanos(processes, shape, backAndForth(shape), MESSAGE_STEPS, StepReport::elapsedNanos) / MESSAGES;
-    }
-
-    /** Workers 2i and 2i + 1 send a value back and forth; who gets it computes the next one from it. */
-    private ExecutionPlan backAndForth(ArrayShape shape) {
-        Computation computation = HloReader.read(
-                        "calibration",
-                        "HloModule calibration\n\nENTRY main {\n  x = " + shape + " parameter(0)\n  y = " + shape
-                                + " negate(x)\n  ROOT out = (" + shape + ") tuple(y)\n}\n")
-                .entry();
-        List<Program> programs = new ArrayList<>();
-        for (int i = 0; i < MESSAGES; i++) {
-            ValueRef from = i == 0 ? X : new ValueRef("v" + (i - 1), false);
-            programs.add(new Program(
-                    "message" + i,
-                    i % 2,
-                    Phase.POST,
-                    computation,
-                    List.of(from),
-                    List.of(new ValueRef("v" + i, false))));
-        }
-        List<WorkerPlan> all = new ArrayList<>();
-        for (int rank = 0; rank < workers; rank++) {
-            int peer = rank ^ 1;
-            List<Task> tasks = new ArrayList<>();
-            for (int i = 0; i < MESSAGES && peer < workers; i++) {
-                ValueRef value = new ValueRef("v" + i, false);
-                if (i % 2 == rank % 2) {
-                    tasks.add(new Task.Run(i, -1));
-                    tasks.add(new Task.Send(value, shape, -1, peer));
-                } else {
-                    tasks.add(new Task.Receive(value, shape, -1, peer));
-                }
-            }
-            for (int i = 0; i < MESSAGES && peer < workers; i++) {
-                tasks.add(new Task.Free(new ValueRef("v" + i, false), -1));
-            }
-            all.add(new WorkerPlan(rank, rank % 2, List.of(rank), List.of(feed(shape)), tasks, List.of()));
-        }
-        return new ExecutionPlan(1, programs, all);
+    /**
+     * A turn of two stages that wait for each other, all pairs at once: each computes a unit once, sends so many results and receives the
+     * other's.
+     */
+    private double turnNanos(
+            Workers processes, ArrayShape shape, List<String> unit, int messages, ToLongFunction<StepReport> time) {
+        return medianNanos(processes, shape, plans.backAndForth(shape, unit, TURNS, messages), MESSAGE_STEPS, time)
+                / TURNS;
     }
 }

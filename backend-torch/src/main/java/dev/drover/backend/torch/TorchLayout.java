@@ -11,8 +11,10 @@ import dev.drover.backend.torch.fuse.Rewrites;
 import dev.drover.backend.torch.kernel.Chain;
 import dev.drover.backend.torch.kernel.Kernels;
 import dev.drover.ir.graph.Computation;
+import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.memory.KernelWork;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -63,7 +65,9 @@ public final class TorchLayout {
     public KernelWork kernelWork(Set<String> without) {
         int calls = 0;
         long bytes = 0;
+        Set<String> different = new HashSet<>();
         for (Step step : compiled.steps()) {
+            different.add(kind(step));
             if (!without.contains(step.name())) {
                 calls++;
                 bytes += bytes(step.reads()) + bytes(step.writes());
@@ -77,7 +81,27 @@ public final class TorchLayout {
                 divided += chain.divisions() * node.shape().elements();
             }
         }
-        return new KernelWork(calls, bytes, chained, divided);
+        return new KernelWork(calls, bytes, chained, divided, different.size(), touchedBytes());
+    }
+
+    /** Equal for steps that run the same code: of one op on operands of the same sizes. */
+    private static String kind(Step step) {
+        StringBuilder kind = new StringBuilder(step.name().replaceFirst("[.\\d]+$", ""));
+        for (List<View> views : List.of(step.reads(), step.writes())) {
+            views.forEach(view -> kind.append(' ').append(view.dtype()).append(view.elements()));
+        }
+        return kind.toString();
+    }
+
+    private long touchedBytes() {
+        long bytes = compiled.poolBytes();
+        for (ArrayShape input : compiled.inputs()) {
+            bytes += input.sizeBytes();
+        }
+        for (Node.Ref output : program.outputs()) {
+            bytes += output.shape().sizeBytes();
+        }
+        return bytes;
     }
 
     /** Of repeated elements, each counts once. */

@@ -10,7 +10,7 @@ import java.nio.file.StandardCopyOption;
 
 /**
  * Keeps what another calibration measured in a file, so that plans for {@code local} are the same from run to run. Delete the file
- * to measure again; a file that cannot be read is measured anew.
+ * to measure again; a file that cannot be read, or lacks something, is measured anew.
  */
 public record CachedCalibration(Path file, Calibration measuring) implements Calibration {
     @Override
@@ -19,7 +19,7 @@ public record CachedCalibration(Path file, Calibration measuring) implements Cal
         try {
             if (Files.exists(file)) {
                 Figures cached = mapper.readValue(file.toFile(), Figures.class);
-                if (cached != null) {
+                if (cached != null && measuring.isComplete(cached)) {
                     return cached;
                 }
             }

@@ -11,6 +11,11 @@ public interface Calibration {
     /** The figures; a few seconds at most. */
     Figures measure();
 
+    /** Whether figures that were kept are all that {@link #measure} would measure today. */
+    default boolean isComplete(Figures kept) {
+        return true;
+    }
+
     /**
      * What was measured.
      *

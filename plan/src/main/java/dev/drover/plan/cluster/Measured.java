@@ -15,6 +15,8 @@ import java.util.TreeMap;
  *   chain             elements     an addition or the like in a chain of elementwise ops, beside the pass
  *   division          elements     a division or square root in such a chain
  *   transcendental    elements     an exponential or the like, beside the pass
+ *   first-call        1            a kernel's first call after other work, beside what it takes when repeated
+ *   send              bytes        what a message between stages costs the sender's computing
  *   all-reduce/N      bytes        among N devices, all groups at the same time
  * </pre>
  *

@@ -12,6 +12,11 @@ public interface ProgramCost {
     /** Time of a pass over so many bytes of memory (accumulating, stacking). */
     long memoryNanos(int rank, long bytes);
 
+    /** What a message of so many bytes costs the computing of the device that sends it; 0 where its network does all the work. */
+    default long sendNanos(long bytes) {
+        return 0;
+    }
+
     /**
      * Durations in nanoseconds.
      *

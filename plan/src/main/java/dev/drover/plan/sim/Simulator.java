@@ -295,8 +295,13 @@ public final class Simulator {
                 if (sendsUnderWay == Lookahead.SENDS || !has(Buffer.of(send.value(), send.microBatch()))) {
                     return false;
                 }
-                sends.add(send);
                 sendsUnderWay++;
+                long nanos = cost.sendNanos(send.shape().sizeBytes());
+                if (nanos > 0) {
+                    begin("send " + send.value().name(), send.microBatch(), (double) nanos, 0, () -> sends.add(send));
+                    return true;
+                }
+                sends.add(send);
             } else if (task instanceof Task.Receive receive) {
                 Buffer buffer = Buffer.of(receive.value(), receive.microBatch());
                 taken.add(buffer);

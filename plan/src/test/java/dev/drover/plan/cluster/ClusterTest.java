@@ -109,4 +109,26 @@ class ClusterTest {
         assertThat(cached.measure()).isEqualTo(cached.measure()).isEqualTo(FIXED.measure());
         assertThat(measured).hasValue(1);
     }
+
+    @Test
+    void measuresAnewWhatIsNotComplete(@TempDir Path folder) {
+        AtomicInteger measured = new AtomicInteger();
+        Calibration asking = new Calibration() {
+            @Override
+            public Figures measure() {
+                measured.incrementAndGet();
+                return FIXED.measure();
+            }
+
+            @Override
+            public boolean isComplete(Figures kept) {
+                return measured.get() > 1;
+            }
+        };
+        CachedCalibration cached = new CachedCalibration(folder.resolve("b.json"), asking);
+        for (int i = 0; i < 3; i++) {
+            assertThat(cached.measure()).isEqualTo(FIXED.measure());
+        }
+        assertThat(measured).hasValue(2);
+    }
 }

@@ -305,4 +305,31 @@ class SimulatorTest {
         assertThat(step.stepNanos()).isEqualTo(6e6);
         assertThat(step.bubbleNanos()).isZero();
     }
+
+    /** One micro-batch through two stages sends an activation and its gradient, one after the other. */
+    @Test
+    void aSenderComputesForItsMessages() {
+        ProgramCost costly = new ProgramCost() {
+            @Override
+            public ProgramTime time(Program program, List<Integer> meshRanks) {
+                return ONE_TWO.time(program, meshRanks);
+            }
+
+            @Override
+            public long memoryNanos(int rank, long bytes) {
+                return 0;
+            }
+
+            @Override
+            public long sendNanos(long bytes) {
+                return 100_000;
+            }
+        };
+        ExecutionPlan plan = pipeline(2, 1, Schedules.byName("1f1b"));
+        SimulatedStep free = Simulator.simulate(plan, cluster(2, 1e30, 0), ONE_TWO);
+        SimulatedStep step = Simulator.simulate(plan, cluster(2, 1e30, 0), costly);
+        assertThat(step.stepNanos()).isCloseTo(free.stepNanos() + 200_000, within(1.0));
+        assertThat(step.devices())
+                .allSatisfy(device -> assertThat(device.computeNanos()).isCloseTo(3e6 + 100_000, within(1.0)));
+    }
 }

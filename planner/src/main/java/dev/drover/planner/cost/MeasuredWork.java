@@ -25,7 +25,14 @@ final class MeasuredWork {
     private static final String KERNEL = "kernel";
     private static final String CHAIN = "chain";
     private static final String DIVISION = "division";
+    private static final String FIRST_CALL = "first-call";
+    private static final String SEND = "send";
     private static final List<String> KINDS = List.of(KERNEL, DOT, PASS, CHAIN, DIVISION, TRANSCENDENTAL);
+    /** Kernels of this size work in a processor's cache. */
+    private static final double CACHED_BYTES = 1 << 20;
+    /** Passes of this size go to memory. */
+    private static final double UNCACHED_BYTES = 16 << 20;
+
     private static final String READ = "read";
     private static final String MOVE = "move";
 
@@ -69,11 +76,10 @@ final class MeasuredWork {
         double call = measured.nanos(KERNEL, 1);
         return switch (kind(instruction)) {
             case NONE, DOT -> own;
-            case READ -> own + call + measured.nanos(PASS, bytes(operands));
-            case MOVE -> own + call + measured.nanos(PASS, 2 * bytes(results));
+            case READ -> own + call + passNanos(bytes(operands));
+            case MOVE -> own + call + passNanos(2 * bytes(results));
             // Mostly in a chain of some ops, of which one in three results goes to memory.
-            default ->
-                own + call / 3 + measured.nanos(PASS, bytes(results)) / 3 + elementwiseNanos(instruction, results);
+            default -> own + call / 3 + passNanos(bytes(results)) / 3 + elementwiseNanos(instruction, results);
         };
     }
 
@@ -82,12 +88,33 @@ final class MeasuredWork {
         return measured.nanos(KERNEL, 1);
     }
 
-    /** All kernels of a program but products and collectives. */
+    /** Of one kernel that reads and writes so many bytes. */
+    private double passNanos(double bytes) {
+        return bytes >= CACHED_BYTES
+                ? measured.nanos(PASS, bytes)
+                : measured.nanos(PASS, CACHED_BYTES) * bytes / CACHED_BYTES;
+    }
+
+    /**
+     * All kernels of a program but products and collectives, and what the first touch costs: other work ran since the last run, so
+     * code and values are no longer in the caches.
+     */
     double kernelNanos(KernelWork kernels) {
-        return measured.nanos(KERNEL, kernels.calls())
-                + measured.nanos(PASS, (double) kernels.bytes())
+        double nanos = measured.nanos(KERNEL, kernels.calls())
                 + measured.nanos(CHAIN, (double) kernels.chainElements())
                 + measured.nanos(DIVISION, (double) kernels.divisionElements());
+        double each = (double) kernels.bytes() / Math.max(1, kernels.calls());
+        double eachNanos = passNanos(each);
+        nanos += eachNanos * kernels.calls();
+        double perByte = each == 0 ? 0 : eachNanos / each;
+        double uncachedPerByte = measured.nanos(PASS, UNCACHED_BYTES) / UNCACHED_BYTES;
+        nanos += Math.max(0, uncachedPerByte - perByte) * kernels.touchedBytes();
+        return measured.knows(FIRST_CALL) ? nanos + measured.nanos(FIRST_CALL, kernels.firstCalls()) : nanos;
+    }
+
+    /** What a message costs its sender. */
+    double sendNanos(double bytes) {
+        return measured.knows(SEND) ? measured.nanos(SEND, bytes) : 0;
     }
 
     /** What of an instruction is not in {@link #kernelNanos}: products of matrices, and computing that is slower than memory. */

@@ -104,4 +104,9 @@ public final class ProgramRoofline implements ProgramCost {
         double call = measured == null ? 0 : measured.callNanos();
         return Math.round(call + bytes * 1e9 / cluster.deviceType(rank).memoryBytesPerSecond());
     }
+
+    @Override
+    public long sendNanos(long bytes) {
+        return measured == null ? 0 : Math.round(measured.sendNanos((double) bytes));
+    }
 }
