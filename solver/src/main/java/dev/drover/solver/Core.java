@@ -1,6 +1,5 @@
 package dev.drover.solver;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -69,16 +68,17 @@ final class Core {
             edgeCostTransposed[e] = transposed.computeIfAbsent(edgeCost[e], m -> transposed(m, da, db));
         }
         this.incident = new int[size][];
-        List<List<Integer>> edges = new ArrayList<>();
-        for (int v = 0; v < size; v++) {
-            edges.add(new ArrayList<>());
-        }
+        int[] degree = new int[size];
         for (int e = 0; e < edgeCount; e++) {
-            edges.get(edgeA[e]).add(e);
-            edges.get(edgeB[e]).add(e);
+            degree[edgeA[e]]++;
+            degree[edgeB[e]]++;
         }
         for (int v = 0; v < size; v++) {
-            incident[v] = edges.get(v).stream().mapToInt(Integer::intValue).toArray();
+            incident[v] = new int[degree[v]];
+        }
+        for (int e = edgeCount - 1; e >= 0; e--) {
+            incident[edgeA[e]][--degree[edgeA[e]]] = e;
+            incident[edgeB[e]][--degree[edgeB[e]]] = e;
         }
         this.rows = usage.limit.length;
         this.limit = usage.limit;

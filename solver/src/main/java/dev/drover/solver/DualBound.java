@@ -68,8 +68,9 @@ final class DualBound {
         for (double[] row : core.unary) {
             cap += largestFinite(row);
         }
+        IdentityHashMap<double[], Double> largest = new IdentityHashMap<>();
         for (double[] m : core.edgeCost) {
-            cap += largestFinite(m);
+            cap += largest.computeIfAbsent(m, DualBound::largestFinite);
         }
         cap = Math.min(cap, 1e15);
         theta = new double[core.size][];

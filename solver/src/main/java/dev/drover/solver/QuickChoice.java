@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A choice straight from the problem, for when the time ends before the reductions do: each node in turn takes the cheapest strategy
@@ -35,8 +36,11 @@ final class QuickChoice {
         x = new int[n];
     }
 
-    /** Returns a feasible choice, an empty list if none was found. */
-    static List<Integer> find(StrategyProblem problem) {
+    /** A feasible choice and its score. */
+    record Found(List<Integer> choices, Evaluator.Evaluation score) {}
+
+    /** Returns a feasible choice, null if none was found. */
+    static @Nullable Found find(StrategyProblem problem) {
         QuickChoice quick = new QuickChoice(problem);
         for (boolean thrifty : new boolean[] {false, true}) {
             if (quick.dive(thrifty) || quick.repair(thrifty)) {
@@ -47,12 +51,13 @@ final class QuickChoice {
                 for (int k : quick.x) {
                     choices.add(k);
                 }
-                if (Evaluator.evaluate(problem, choices).feasible()) {
-                    return choices;
+                Evaluator.Evaluation score = Evaluator.evaluate(problem, choices);
+                if (score.feasible()) {
+                    return new Found(choices, score);
                 }
             }
         }
-        return List.of();
+        return null;
     }
 
     /** Sets each node once; returns whether that made no forbidden pair. */

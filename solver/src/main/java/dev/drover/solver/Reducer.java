@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -316,7 +317,34 @@ final class Reducer {
     }
 
     /** Equal edges under equal values of both ends have one matrix. */
-    private record MatrixKey(int edgeMatrix, int rows, int columns, boolean straight) {}
+    private static final class MatrixKey {
+        private final int edgeMatrix;
+        private final int rows;
+        private final int columns;
+        private final boolean straight;
+
+        MatrixKey(int edgeMatrix, int rows, int columns, boolean straight) {
+            this.edgeMatrix = edgeMatrix;
+            this.rows = rows;
+            this.columns = columns;
+            this.straight = straight;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof MatrixKey key
+                    && edgeMatrix == key.edgeMatrix
+                    && rows == key.rows
+                    && columns == key.columns
+                    && straight == key.straight;
+        }
+
+        @Override
+        public int hashCode() {
+            int hash = (edgeMatrix * 31 + rows) * 31 + columns;
+            return (hash * 2 + (straight ? 1 : 0)) * 0x9E3779B1;
+        }
+    }
 
     /** The variables and edges of one round. */
     private final class Draft {
@@ -437,17 +465,25 @@ final class Reducer {
                     while (end < at[a + 1] && (int) (keys[end] >> 32) == b) {
                         end++;
                     }
-                    List<MatrixKey> parts = new ArrayList<>(end - i);
+                    MatrixKey first = null;
+                    List<MatrixKey> parts = List.of();
                     for (int k = i; k < end; k++) {
                         int e = (int) keys[k];
-                        parts.add(new MatrixKey(
+                        MatrixKey part = new MatrixKey(
                                 numberByEdgeMatrix.computeIfAbsent(
                                         problem.edgeMatrix(e), m -> numberByEdgeMatrix.size()),
                                 valuesNumber[problem.edgeFrom(e)],
                                 valuesNumber[problem.edgeTo(e)],
-                                isStraight(e)));
+                                isStraight(e));
+                        if (first == null) {
+                            first = part;
+                            parts = end - i == 1 ? parts : new ArrayList<>(end - i);
+                        }
+                        if (end - i > 1) {
+                            parts.add(part);
+                        }
                     }
-                    Object key = parts.size() == 1 ? parts.get(0) : parts;
+                    Object key = end - i == 1 ? Objects.requireNonNull(first) : parts;
                     Matrix known = shared.get(key);
                     if (known == null) {
                         known = new Matrix(sum(a, b, keys, i, end), shared.size(), domain[b]);

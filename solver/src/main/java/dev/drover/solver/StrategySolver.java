@@ -95,9 +95,9 @@ public final class StrategySolver {
     /** A choice without any search, with the sum of the least costs as the bound; unknown if none is found. */
     private static Solution quick(
             StrategyProblem problem, long floor, long start, LongSupplier nanoClock, ProgressListener listener) {
-        List<Integer> choices = QuickChoice.find(problem);
+        QuickChoice.Found found = QuickChoice.find(problem);
         double seconds = (nanoClock.getAsLong() - start) / 1e9;
-        if (choices.isEmpty()) {
+        if (found == null) {
             return new Solution(
                     Status.UNKNOWN,
                     List.of(),
@@ -109,12 +109,12 @@ public final class StrategySolver {
                     List.of(),
                     "The time ended before the reductions did, and no choice that fits was found without them.");
         }
-        Evaluator.Evaluation score = Evaluator.evaluate(problem, choices);
+        Evaluator.Evaluation score = found.score();
         Improvement step = new Improvement(seconds, cost(problem, score), floor, "quick");
         listener.improved(step);
         return new Solution(
                 step.objective() == floor ? Status.OPTIMAL : Status.FEASIBLE,
-                choices,
+                found.choices(),
                 step.objective(),
                 floor,
                 score.peakUsage().min(BigInteger.valueOf(Long.MAX_VALUE)).longValue(),

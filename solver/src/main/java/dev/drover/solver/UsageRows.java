@@ -59,6 +59,13 @@ final class UsageRows {
 
     /** Finds the rows; throws {@link Budget.Late} if the time ends before. */
     static UsageRows of(int[] domain, List<Use> uses, long usageLimit, Budget budget) {
+        if (uses.isEmpty()) {
+            int[][] none = new int[domain.length][];
+            Arrays.fill(none, new int[0]);
+            long[][][] noUsage = new long[domain.length][][];
+            Arrays.fill(noUsage, new long[0][]);
+            return new UsageRows(new long[0], new TimeSpan[0], none, none.clone(), noUsage, -1);
+        }
         long[] times = uses.stream()
                 .flatMapToLong(u -> Arrays.stream(new long[] {u.start, u.end}))
                 .sorted()

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.drover.solver.Solution.Status;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -42,10 +41,10 @@ class TimeTest {
         int found = 0;
         for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(200); i++, seed++) {
             StrategyProblem problem = RandomProblems.problem(seed);
-            List<Integer> choices = QuickChoice.find(problem);
-            if (!choices.isEmpty()) {
+            QuickChoice.Found quick = QuickChoice.find(problem);
+            if (quick != null) {
                 found++;
-                assertThat(Evaluator.evaluate(problem, choices).feasible())
+                assertThat(Evaluator.evaluate(problem, quick.choices()).feasible())
                         .as("rerun with -Dseed=" + seed)
                         .isTrue();
             }
