@@ -10,7 +10,7 @@ import java.util.function.Supplier;
 /** Work that other threads do before it is asked for, as far as there are processors; whoever asks first does it else. */
 final class Ahead implements AutoCloseable {
     /** Threads, and so how much is worth being begun before it is asked for. */
-    static final int DEPTH = Math.min(2, Runtime.getRuntime().availableProcessors() - 1);
+    static final int DEPTH = Runtime.getRuntime().availableProcessors() == 1 ? 0 : 2;
 
     private final ExecutorService threads = Executors.newFixedThreadPool(Math.max(1, DEPTH), work -> {
         Thread thread = new Thread(work, "drover-search");

@@ -183,7 +183,7 @@ public final class PlanSearch {
     private void open(int place) {
         Layout layout = ordered.get(place);
         try {
-            Ahead.Task<Prospect> task = prospectByPlace.get(place);
+            Ahead.Task<Prospect> task = prospectByPlace.remove(place);
             Prospect prospect = task == null ? judge.prospect(layout) : task.get();
             if (prospect instanceof Prospect.Open open) {
                 entries.add(new Entry(open, place));
