@@ -207,8 +207,13 @@ final class Search {
                     return;
                 }
             }
-            worker.turn();
-            turns.take();
+            if (threads() > 1 && turns.areLeft()) {
+                // The other threads improve the choice meanwhile.
+                turns.run();
+            } else {
+                worker.turn();
+                turns.take();
+            }
         }
     }
 
@@ -224,18 +229,32 @@ final class Search {
             this.bounding = bounding;
         }
 
-        void take() {
+        /** Whether wider labels than before can be tried. */
+        boolean areLeft() {
             LabelSearch labels = wide;
-            long now = budget.now();
+            return labels != null && width <= labels.mostWidth();
+        }
+
+        void take() {
             double gap = incumbent.cost() - incumbent.bound();
-            if (labels == null || stopped() || 2 * mine > now - begin || gap > 0.8 * gapAtWidest) {
+            if (2 * mine <= budget.now() - begin && (areLeft() || gap < 0.8 * gapAtWidest)) {
+                run();
+            }
+        }
+
+        private void run() {
+            LabelSearch labels = wide;
+            if (labels == null || stopped()) {
                 return;
             }
-            int[] better = label(labels, bounding.bestPrice(), guide.decoded(), Math.min(width, labels.mostWidth()));
-            if (width >= labels.mostWidth()) {
+            long now = budget.now();
+            int most = labels.mostWidth();
+            int[] better = label(labels, bounding.bestPrice(), guide.decoded(), Math.min(width, most));
+            if (width >= most) {
                 gapAtWidest = incumbent.cost() - incumbent.bound();
+                width = most + 1;
             } else if (better == null) {
-                width *= 4;
+                width = Math.min(most, 4 * width);
             }
             mine += budget.now() - now;
         }
