@@ -54,6 +54,10 @@ public final class Main implements Runnable {
                 System.err.println("drover: " + problem.getMessage());
                 return WORKER_FAILED;
             }
+            if (isShuttingDown()) {
+                // Interrupted: what fails now fails because of that.
+                return 1;
+            }
             System.err.println("drover: this is a bug in drover, please report it with the following.");
             problem.printStackTrace();
             return 1;
@@ -67,6 +71,17 @@ public final class Main implements Runnable {
             return USER_MISTAKE;
         });
         return commandLine;
+    }
+
+    private static boolean isShuttingDown() {
+        Thread hook = new Thread(() -> {});
+        try {
+            Runtime.getRuntime().addShutdownHook(hook);
+            Runtime.getRuntime().removeShutdownHook(hook);
+            return false;
+        } catch (IllegalStateException shutdown) {
+            return true;
+        }
     }
 
     private static java.io.PrintWriter line() {

@@ -99,6 +99,11 @@ final class PlanTables {
         } else {
             Output.table(List.of("communication per device and step", "count", "size"), traffic);
         }
+        for (String axis : plan.unusedAxes()) {
+            System.out.println();
+            System.out.println("Mesh axis " + axis + " cuts nothing: all devices along it do the same work.");
+            System.out.println("Maybe use fewer devices, or a larger model or batch.");
+        }
         candidates(plan);
     }
 
@@ -137,7 +142,7 @@ final class PlanTables {
         List<List<String>> rows = new ArrayList<>();
         for (Plan.Candidate candidate : plan.candidates()) {
             rows.add(List.of(
-                    candidate.stages() + " x " + candidate.mesh(),
+                    candidate.stages() + " x mesh " + candidate.mesh(),
                     String.valueOf(candidate.microBatches()),
                     candidate.stepTimeNanos() == 0 ? "-" : Output.time((double) candidate.stepTimeNanos()),
                     candidate.peakMemoryBytes() == 0 ? "-" : MemoryUse.text(candidate.peakMemoryBytes()),

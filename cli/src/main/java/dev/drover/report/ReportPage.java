@@ -8,6 +8,7 @@ import dev.drover.plan.stage.Phase;
 import dev.drover.plan.text.Plan;
 import dev.drover.planner.search.Planned;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -57,6 +58,11 @@ public final class ReportPage {
                         plan.microBatches() == 1 ? "" : "es",
                         Html.escape(plan.schedule())))
                 .append("</p>");
+        for (String axis : plan.unusedAxes()) {
+            html.append("<p>Mesh axis ")
+                    .append(Html.escape(axis))
+                    .append(" cuts nothing: all devices along it do the same work.</p>");
+        }
         if (record != null) {
             training(record);
         }
@@ -121,9 +127,11 @@ public final class ReportPage {
         SimulatedStep step = planned.simulated();
         html.append("<h2>Memory</h2>");
         List<String> header = new ArrayList<>(List.of("device", "stage", "peak", "limit"));
-        for (MemoryKind kind : MemoryKind.values()) {
-            header.add(kind.text());
-        }
+        List<MemoryKind> kinds = Arrays.stream(MemoryKind.values())
+                .filter(kind -> step.memory().stream()
+                        .anyMatch(use -> use.peakBytesByKind().getOrDefault(kind, 0L) > 0))
+                .toList();
+        kinds.forEach(kind -> header.add(kind.text()));
         if (record != null) {
             header.add("measured peak");
         }
@@ -135,7 +143,7 @@ public final class ReportPage {
                     MemoryUse.text(use.peakBytes()),
                     MemoryUse.text(use.limitBytes())));
             Map<MemoryKind, Long> parts = use.peakBytesByKind();
-            for (MemoryKind kind : MemoryKind.values()) {
+            for (MemoryKind kind : kinds) {
                 row.add(MemoryUse.text(parts.getOrDefault(kind, 0L)));
             }
             if (record != null) {
@@ -152,7 +160,7 @@ public final class ReportPage {
         List<List<String>> rows = new ArrayList<>();
         for (Plan.Candidate candidate : planned.plan().candidates()) {
             rows.add(List.of(
-                    candidate.stages() + " x " + candidate.mesh(),
+                    candidate.stages() + " x mesh " + candidate.mesh(),
                     String.valueOf(candidate.microBatches()),
                     candidate.stepTimeNanos() == 0
                             ? "-"
@@ -221,7 +229,7 @@ public final class ReportPage {
             th,td{text-align:right;padding:3px 8px;font-size:14px;border-bottom:1px solid #e3e7ee;white-space:nowrap}
             th:first-child,td:first-child{text-align:left}
             .text-at-end td:last-child,.text-at-end th:last-child{text-align:left;white-space:normal}
-            th{color:#59637a;font-weight:600}.scroll{overflow-x:auto}.note{color:#59637a;font-size:13px;margin:4px 0}
+            th{color:#59637a;font-weight:600;white-space:normal;vertical-align:bottom}.scroll{overflow-x:auto}.note{color:#59637a;font-size:13px;margin:4px 0}
             figure{margin:14px 0}figcaption,.legend{color:#59637a;font-size:13px;margin:4px 0}
             svg{width:100%;height:auto;font-size:11px}text{fill:#59637a}
             .axis{stroke:#8a94a8}.grid{stroke:#e9ecf2}.reference{stroke:#4aa36b;stroke-dasharray:5 4}

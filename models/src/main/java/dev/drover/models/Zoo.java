@@ -38,7 +38,7 @@ public final class Zoo {
             return kind.build(options);
         } catch (ArithmeticException e) {
             throw new UserError(
-                    "The sizes of model (" + options.name() + ") must give tensors of fewer than 2^63 elements.", e);
+                    "The sizes of model (" + options.name() + ") must give tensors of fewer than 2^60 elements.", e);
         }
     }
 

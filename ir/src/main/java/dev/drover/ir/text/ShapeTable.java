@@ -86,7 +86,11 @@ final class ShapeTable {
             String names = Arrays.stream(DType.values()).map(DType::hloName).collect(Collectors.joining(", "));
             throw scanner.error(start, "expected an element type out of " + names);
         }
-        ArrayShape shape = ArrayShape.of(dtype, dims());
+        long[] dims = dims();
+        if (!ArrayShape.fits(dims)) {
+            throw scanner.error(start, "expected a shape of fewer than 2^60 elements");
+        }
+        ArrayShape shape = ArrayShape.of(dtype, dims);
         return new Declared(shape, layout(shape.rank()));
     }
 

@@ -21,7 +21,22 @@ public final class ArrayShape implements Shape {
                         "The dims (" + Arrays.toString(dims) + ") of a shape must be at least 0.");
             }
         }
+        if (!fits(dims)) {
+            throw new ArithmeticException(
+                    "A shape (" + dtype.hloName() + Arrays.toString(dims) + ") must have fewer than 2^60 elements.");
+        }
         return new ArrayShape(dtype, dims.clone());
+    }
+
+    /** Whether elements and bytes of such a shape can be counted: fewer than 2^60 elements, dims of 0 taken as 1. */
+    public static boolean fits(long... dims) {
+        long most = 1L << 60;
+        for (long dim : dims) {
+            if (dim > 0) {
+                most /= dim;
+            }
+        }
+        return most > 0;
     }
 
     public static ArrayShape scalar(DType dtype) {

@@ -203,6 +203,9 @@ class HloReaderTest {
         refused("e {\n x = f32[] parameter(0)\n}", "expected a computation marked ENTRY");
         refused("ENTRY e {\n x = f33[2] parameter(0)\n}", "3:6: expected an element type out of pred, s4");
         refused(
+                "ENTRY e {\n x = f32[2000000000,2000000000,0] parameter(0)\n}",
+                "3:6: expected a shape of fewer than 2^60");
+        refused(
                 "ENTRY e {\n x = f32[2] parameter(0)\n y = f32[2,2] broadcast(x), dimensions={no}\n}",
                 "4:29: The dimensions (no) must be a whole number.");
     }

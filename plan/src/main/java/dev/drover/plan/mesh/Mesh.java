@@ -2,6 +2,7 @@ package dev.drover.plan.mesh;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /**
  * Devices of one stage, arranged along named axes. Device numbers run from 0, the last axis fastest. Printed {@code [data=4,
@@ -67,8 +68,11 @@ public record Mesh(List<MeshAxis> axes) {
         return groups;
     }
 
+    /** The sizes of the axes, {@code 2x4}; {@code 1} for one device. */
     @Override
     public String toString() {
-        return axes.isEmpty() ? "[1]" : axes.toString();
+        return axes.isEmpty()
+                ? "1"
+                : axes.stream().map(axis -> String.valueOf(axis.size())).collect(Collectors.joining("x"));
     }
 }

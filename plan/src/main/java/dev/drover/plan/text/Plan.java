@@ -3,6 +3,7 @@ package dev.drover.plan.text;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.stage.Phase;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -39,6 +40,20 @@ public record Plan(
         stageRuns = List.copyOf(stageRuns);
         strategies = java.util.Collections.unmodifiableSortedMap(new TreeMap<>(strategies));
         candidates = List.copyOf(candidates);
+    }
+
+    /** Names of the mesh axes of more than one device along which nothing is cut: the devices along them all do the same. */
+    public List<String> unusedAxes() {
+        List<String> unused = new ArrayList<>();
+        for (int i = 0; i < mesh.rank(); i++) {
+            int axis = i;
+            boolean used = strategies.values().stream()
+                    .anyMatch(text -> !text.split(" ")[axis].equals(StrategyText.REPLICATED));
+            if (!used && mesh.size(axis) > 1) {
+                unused.add(mesh.axes().get(axis).name());
+            }
+        }
+        return unused;
     }
 
     /**

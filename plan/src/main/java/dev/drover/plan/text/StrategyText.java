@@ -22,6 +22,9 @@ import org.jspecify.annotations.Nullable;
  * group g); {@code "b -"} cuts factor b along the first of two axes.
  */
 public final class StrategyText {
+    /** Of one axis. */
+    static final String REPLICATED = "-";
+
     private StrategyText() {}
 
     /** The strategies of a flat computation that are not replicated along all axes, by instruction name. */
@@ -50,7 +53,7 @@ public final class StrategyText {
                                             .factors()
                                             .get(strategy.choice(axis))
                                             .name()
-                                    : "-");
+                                    : REPLICATED);
         }
         return String.join(" ", parts);
     }

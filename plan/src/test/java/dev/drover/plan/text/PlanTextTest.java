@@ -29,13 +29,20 @@ class PlanTextTest {
             new Plan.Prediction(
                     10, 6, 2, 1, 1, List.of(new Plan.DeviceMemory(0, 0, 7, new TreeMap<>(Map.of("parameters", 7L))))),
             new Plan.Certificate(10, 9, 0.1, false),
-            List.of(new Plan.Candidate(1, "[x=4]", 1, "gpipe", 20, 9, "slower")));
+            List.of(new Plan.Candidate(1, "4", 1, "gpipe", 20, 9, "slower")));
 
     @Test
     void printsAndReadsBack() {
         String text = PlanText.print(PLAN);
         assertThat(PlanText.parse(text, "test")).isEqualTo(PLAN);
         assertThat(PlanText.print(PlanText.parse(text, "test"))).isEqualTo(text);
+    }
+
+    @Test
+    void namesAxesThatCutNothing() {
+        assertThat(PLAN.unusedAxes()).isEmpty();
+        String second = PlanText.print(PLAN).replace("+0 a", "+0 -");
+        assertThat(PlanText.parse(second, "test").unusedAxes()).containsExactly("y");
     }
 
     @Test

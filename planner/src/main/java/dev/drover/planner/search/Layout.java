@@ -2,7 +2,6 @@ package dev.drover.planner.search;
 
 import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.text.Plan;
-import java.util.stream.Collectors;
 
 /** The coarse decisions of one candidate: everything but which value is cut how, and which instruction is on which stage. */
 public record Layout(int stages, Mesh mesh, int microBatches, String schedule) {
@@ -12,10 +11,9 @@ public record Layout(int stages, Mesh mesh, int microBatches, String schedule) {
         return new Layout(plan.stages(), plan.mesh(), plan.microBatches(), plan.schedule());
     }
 
-    /** {@code 2 stages x [x=2], 4 micro-batches, 1f1b}. */
+    /** {@code 2 stages x mesh 2x4, 4 micro-batches, 1f1b}. */
     public String text() {
-        String sizes = mesh.axes().stream().map(a -> String.valueOf(a.size())).collect(Collectors.joining("x"));
-        return stages + " stage" + (stages == 1 ? "" : "s") + " x mesh " + (sizes.isEmpty() ? "1" : sizes) + ", "
-                + microBatches + " micro-batch" + (microBatches == 1 ? "" : "es") + ", " + schedule;
+        return stages + " stage" + (stages == 1 ? "" : "s") + " x mesh " + mesh + ", " + microBatches + " micro-batch"
+                + (microBatches == 1 ? "" : "es") + ", " + schedule;
     }
 }

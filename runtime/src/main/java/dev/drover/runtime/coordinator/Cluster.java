@@ -354,7 +354,12 @@ public final class Cluster implements AutoCloseable {
                 return answer.get(POLL_MILLIS, TimeUnit.MILLISECONDS);
             } catch (TimeoutException e) {
                 if (System.nanoTime() > deadlineNanos) {
-                    board.post(FailureBoard.Kind.CALL, rank, registry.task(rank), "no answer to " + what + " in time");
+                    board.post(
+                            FailureBoard.Kind.CALL,
+                            rank,
+                            registry.task(rank),
+                            "no answer to " + what
+                                    + " in time; maybe the machine is overloaded, and fewer workers would do");
                 }
             } catch (ExecutionException e) {
                 Status status = Status.fromThrowable(e);

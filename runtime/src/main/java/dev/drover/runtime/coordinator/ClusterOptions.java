@@ -26,10 +26,10 @@ public record ClusterOptions(
         return new ClusterOptions(
                 workerMain,
                 0,
-                Duration.ofSeconds(120),
-                Duration.ofSeconds(120),
+                Duration.ofMinutes(5),
+                Duration.ofMinutes(5),
                 Duration.ofMinutes(10),
-                Duration.ofSeconds(30),
+                Duration.ofSeconds(90),
                 Duration.ofSeconds(5));
     }
 

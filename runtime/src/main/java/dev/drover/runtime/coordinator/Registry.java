@@ -55,7 +55,8 @@ final class Registry extends CoordinatorControlGrpc.CoordinatorControlImplBase {
                         FailureBoard.Kind.SILENT,
                         rank,
                         presence.task,
-                        "no sign of life for " + TimeUnit.NANOSECONDS.toSeconds(maxSilenceNanos) + " s");
+                        "no sign of life for " + TimeUnit.NANOSECONDS.toSeconds(maxSilenceNanos)
+                                + " s, though its process has not ended; maybe the machine is overloaded or the process was stopped");
             }
         });
     }
