@@ -39,6 +39,10 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
     /** Made for a model: zoo models say what they want; other files get made-up values. */
     static ModelInputs of(LoadedModel model, @Nullable Path text, long seed) {
         Model zoo = model.zoo();
+        if (zoo == null && text != null) {
+            throw new UserError("The data (" + text + ") can be given to models of text of the zoo only; "
+                    + model.source() + " is none.");
+        }
         return zoo != null ? ofZoo(zoo, text, seed) : ofFile(model.flat(), seed);
     }
 

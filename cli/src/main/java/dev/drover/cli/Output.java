@@ -5,11 +5,15 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import java.io.IOException;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 
@@ -42,7 +46,7 @@ final class Output {
             }
             Files.writeString(file, text);
         } catch (IOException e) {
-            throw new UserError("The file (" + file + ") must be writable, but: " + e + ".", e);
+            throw new UserError("The file (" + file + ") must be writable, but " + FileReason.of(e) + ".", e);
         }
     }
 
@@ -59,6 +63,61 @@ final class Output {
             throw new UserError(
                     "The file (" + file + ") must be writable, but " + FileReason.of(e) + ".",
                     "Maybe make the folder first, or take another path.");
+        }
+    }
+
+    /** Fails with {@link UserError} if a file cannot be written after its folders have been made. Leaves nothing behind. */
+    static void checkWritableWithFolders(Path file) {
+        Path folder = file.toAbsolutePath().getParent();
+        if (folder != null) {
+            checkFolder("folder", folder);
+            if (Files.isDirectory(folder)) {
+                checkWritable(file);
+            }
+        }
+    }
+
+    /**
+     * Fails with {@link UserError} if a folder cannot be made or written, before work is done for it. Leaves nothing behind.
+     *
+     * @param name what it is for, in messages
+     */
+    static void checkFolder(String name, Path folder) {
+        Deque<Path> missing = new ArrayDeque<>();
+        Deque<Path> made = new ArrayDeque<>();
+        try {
+            for (Path at = folder.toAbsolutePath().normalize(); at != null && !Files.exists(at); at = at.getParent()) {
+                missing.push(at);
+            }
+            for (Path at : missing) {
+                Files.createDirectory(at);
+                made.push(at);
+            }
+            if (!Files.isDirectory(folder)) {
+                throw new UserError("The " + name + " (" + folder + ") must be a folder, but it is a file.");
+            }
+            Files.delete(Files.createTempFile(folder, "drover", ".check"));
+        } catch (IOException e) {
+            throw new UserError(
+                    "The " + name + " (" + folder + ") must be one that can be made and written, but "
+                            + (missing.isEmpty() || !(e instanceof NoSuchFileException)
+                                    ? FileReason.of(e)
+                                    : "the system does not make it")
+                            + ".",
+                    "Maybe take another path.");
+        } finally {
+            made.forEach(Output::deleteIfEmpty);
+        }
+    }
+
+    /** A folder in which another process has begun to write stays. */
+    private static void deleteIfEmpty(Path folder) {
+        try {
+            Files.deleteIfExists(folder);
+        } catch (DirectoryNotEmptyException e) {
+            return;
+        } catch (IOException e) {
+            throw new UserError("The folder (" + folder + ") must be writable, but " + FileReason.of(e) + ".", e);
         }
     }
 

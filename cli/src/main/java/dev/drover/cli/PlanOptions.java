@@ -15,7 +15,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -83,7 +85,7 @@ final class PlanOptions {
         }
         String text = cluster != null ? cluster : "local:" + (workers != null ? workers : absent);
         Path file = Path.of(text);
-        if (Files.isRegularFile(file)) {
+        if (isFile(text)) {
             try {
                 return ClusterText.parse(Files.readString(file), text);
             } catch (IOException e) {
@@ -92,6 +94,21 @@ final class PlanOptions {
             }
         }
         return Presets.parse(text, calibration(text));
+    }
+
+    /** Whether a file is meant rather than a preset: it exists, or its name is that of one. */
+    private static boolean isFile(String text) {
+        Path file = Path.of(text);
+        boolean named = text.matches(".*\\.(yaml|yml)") || text.contains("/");
+        boolean preset = Presets.NAMES.contains(text.replaceFirst(":.*", ""));
+        if (Files.isDirectory(file) && !text.isEmpty() && !preset) {
+            throw new UserError("The cluster file (" + text + ") must be a file, but it is a folder.");
+        }
+        if (named && !Files.exists(file)) {
+            throw new UserError(
+                    "The cluster file (" + text + ") must exist.", "Maybe the path is relative to another folder.");
+        }
+        return !Files.isDirectory(file) && Files.exists(file);
     }
 
     /** Measures this machine once for each number of workers, and keeps what it found. */
@@ -134,8 +151,44 @@ final class PlanOptions {
     }
 
     /** Whether an argument is a plan file. */
-    static boolean isPlan(String argument) {
+    private static boolean isPlan(String argument) {
         return argument.endsWith(".json") && Files.isRegularFile(Path.of(argument));
+    }
+
+    /**
+     * The plan that an argument names, or null if it names a model. Fails with {@link UserError} where an option would have no effect.
+     *
+     * @param modelSource of {@code --model}
+     */
+    @Nullable
+    StoredPlan storedIfPlan(String argument, @Nullable String modelSource) {
+        if (!isPlan(argument)) {
+            if (modelSource != null) {
+                throw new UserError(
+                        "The option --model (" + modelSource + ") must be given with a plan file only, but (" + argument
+                                + ") is none.",
+                        isPlan(modelSource)
+                                ? "Maybe write the plan first: " + modelSource + " --model " + argument + "."
+                                : "Maybe leave out --model.");
+            }
+            return null;
+        }
+        Map<String, @Nullable Object> decided = new LinkedHashMap<>();
+        decided.put("--cluster", cluster);
+        decided.put("--workers", workers);
+        decided.put("--stages", stages);
+        decided.put("--mesh", mesh);
+        decided.put("--micro-batches", microBatches);
+        decided.put("--schedule", schedule);
+        decided.forEach((option, given) -> {
+            if (given != null) {
+                throw new UserError(
+                        "The option " + option + " (" + given + ") must be given with a model only, but (" + argument
+                                + ") is a plan, which has decided that.",
+                        "Maybe leave it out, or plan again.");
+            }
+        });
+        return stored(argument, modelSource);
     }
 
     /** A plan that is stored, with the model that it names (or another source of the same model). */

@@ -1,6 +1,7 @@
 package dev.drover.cli;
 
 import dev.drover.ir.UserError;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -18,7 +19,8 @@ final class RunOptions {
             names = "--threads",
             paramLabel = "T",
             defaultValue = "0",
-            description = "Threads of each worker (default: this machine's cores divided among the workers).")
+            description =
+                    "Threads of each worker; 0: this machine's cores divided among them (default ${DEFAULT-VALUE}).")
     int threads;
 
     @Option(
@@ -36,6 +38,23 @@ final class RunOptions {
         if (threads < 0) {
             throw new UserError("The threads (" + threads + ") of a worker must be at least 1, or 0 for a fair share.");
         }
+    }
+
+    /** Fails with {@link UserError} where workers could not be started with these, which is told before work is done for them. */
+    void checkPlaces() {
+        if (port != 0) {
+            Workers.checkPort(port);
+        }
+        Output.checkFolder("run folder", folder());
+        if (Files.isDirectory(folder())) {
+            Output.checkFolder("log folder", Workers.logs(folder()));
+            Output.checkWritable(page());
+        }
+    }
+
+    /** The report of a training. */
+    Path page() {
+        return folder().resolve("report.html");
     }
 
     Path folder() {

@@ -1,5 +1,6 @@
 package dev.drover.cli;
 
+import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import dev.drover.plan.sim.ChromeTrace;
 import dev.drover.planner.search.Planned;
@@ -40,12 +41,16 @@ final class SimulateCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         long start = System.nanoTime();
+        if (trace != null) {
+            Output.checkWritable(trace);
+        }
         Planned planned = PlanOptions.stored(plan, model).compiled();
         if (trace != null) {
             try (Writer writer = Files.newBufferedWriter(trace)) {
                 ChromeTrace.write(planned.simulated(), writer);
             } catch (IOException e) {
-                throw new UserError("The trace file (" + trace + ") must be writable: " + e.getMessage() + ".", e);
+                throw new UserError(
+                        "The trace file (" + trace + ") must be writable, but " + FileReason.of(e) + ".", e);
             }
         }
         if (json) {

@@ -1,5 +1,6 @@
 package dev.drover.cli;
 
+import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import dev.drover.solver.ContestFile;
 import dev.drover.solver.Improvement;
@@ -124,7 +125,8 @@ final class SolveCommand implements Callable<Integer> {
                     String.valueOf(e.getMessage()));
             return noChoice(none, seconds, seconds);
         } catch (IOException e) {
-            throw new UserError("The problem file (" + problem + ") must be readable: " + e.getMessage() + ".", e);
+            throw new UserError(
+                    "The problem file (" + problem + ") must be readable, but " + FileReason.of(e) + ".", e);
         }
         double readSeconds = (System.nanoTime() - start) / 1e9;
         Output.progress(String.format(

@@ -1,5 +1,6 @@
 package dev.drover.cli;
 
+import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.TrainingStep;
@@ -8,8 +9,10 @@ import dev.drover.planner.search.Layout;
 import dev.drover.planner.search.Planned;
 import dev.drover.report.ReportPage;
 import dev.drover.report.TrainingRecord;
+import dev.drover.runtime.checkpoint.CheckpointIndex;
 import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.worker.StepReport;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -19,6 +22,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -89,13 +93,12 @@ final class TrainCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        if (steps < 1) {
-            throw new UserError("The steps (" + steps + ") must be at least 1.");
-        }
         run.check();
-        StoredPlan stored = PlanOptions.isPlan(subject) ? PlanOptions.stored(subject, model) : null;
+        // Before the search, so that what is wrong is told at once.
+        run.checkPlaces();
+        checkOwn();
+        StoredPlan stored = options.storedIfPlan(subject, model);
         LoadedModel loaded = stored != null ? stored.model() : LoadedModel.load(subject);
-        // Before the search, so that a wrong file is told at once.
         ModelInputs inputs = inputsFile != null
                 ? ModelInputs.ofTensors(loaded.flat(), inputsFile)
                 : ModelInputs.of(loaded, data, options.seed);
@@ -120,17 +123,47 @@ final class TrainCommand implements Callable<Integer> {
                         record.peakBytes().get(use.rank())));
             }
         }
-        Path page = run.folder().resolve("report.html");
+        Path page = run.page();
         Output.write(page, ReportPage.of(planned, loaded.flat(), record));
         print(record, memory, page);
         return 0;
+    }
+
+    /** Fails with {@link UserError} where an option makes no sense or the checkpoint can neither be read nor be written. */
+    private void checkOwn() {
+        if (steps < 1) {
+            throw new UserError("The steps (" + steps + ") must be at least 1.");
+        }
+        if (data != null && inputsFile != null) {
+            throw new UserError(
+                    "The options --data (" + data + ") and --inputs (" + inputsFile + ") must not be given both.");
+        }
+        if (checkpoint != null) {
+            Output.checkFolder("checkpoint folder", checkpoint);
+            if (holdsAnything(checkpoint)) {
+                CheckpointIndex.read(CheckpointIndex.find(checkpoint));
+            }
+        }
+    }
+
+    /** An empty folder, made for the purpose, is as good as none. */
+    private static boolean holdsAnything(Path folder) {
+        if (!Files.isDirectory(folder)) {
+            return false;
+        }
+        try (Stream<Path> entries = Files.list(folder)) {
+            return entries.findAny().isPresent();
+        } catch (IOException e) {
+            throw new UserError(
+                    "The checkpoint folder (" + folder + ") must be readable, but " + FileReason.of(e) + ".", e);
+        }
     }
 
     private TrainingRecord train(Execution execution, LoadedModel loaded, Planned planned, ModelInputs inputs) {
         TrainingStep step = loaded.flat();
         List<String> names = step.inputs().stream().map(InputRole::name).toList();
         long first = 0;
-        if (checkpoint != null && Files.isDirectory(checkpoint)) {
+        if (checkpoint != null && holdsAnything(checkpoint)) {
             first = execution.restore(names, checkpoint);
             Output.progress("going on after step " + first + " from " + checkpoint);
         }

@@ -93,8 +93,10 @@ final class VerifyCommand implements Callable<Integer> {
         if (random < 0) {
             throw new UserError("The number (" + random + ") of random plans must be at least 0.");
         }
-        boolean isPlan = PlanOptions.isPlan(subject);
-        StoredPlan stored = isPlan ? PlanOptions.stored(subject, model) : null;
+        if (!inProcess) {
+            run.checkPlaces();
+        }
+        StoredPlan stored = options.storedIfPlan(subject, model);
         LoadedModel loaded = stored != null ? stored.model() : LoadedModel.load(subject);
         TrainingStep step = loaded.flat();
         // Before the search, so that a wrong file is told at once.

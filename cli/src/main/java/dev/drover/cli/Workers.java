@@ -30,7 +30,7 @@ final class Workers implements AutoCloseable {
      * @param threads of each worker; 0 for the cores of this machine divided among them
      */
     static Workers start(int count, int port, int threads, Path runFolder) {
-        Path logs = runFolder.resolve("logs");
+        Path logs = logs(runFolder);
         Output.progress("starting " + count + " worker process" + (count == 1 ? "" : "es") + ", logs in " + logs);
         int each = threads > 0 ? threads : Math.max(1, Runtime.getRuntime().availableProcessors() / count);
         LocalLauncher launcher = new LocalLauncher(
@@ -44,6 +44,16 @@ final class Workers implements AutoCloseable {
         ClusterOptions options =
                 ClusterOptions.of(TorchWorkerMain.class.getName()).withPort(port);
         return new Workers(Cluster.start(options, launcher, count), logs);
+    }
+
+    /** Where workers log to. */
+    static Path logs(Path runFolder) {
+        return runFolder.resolve("logs");
+    }
+
+    /** Fails with {@link dev.drover.ir.UserError} if a coordinator could not listen here. */
+    static void checkPort(int port) {
+        Cluster.checkPort(LocalLauncher.LOOPBACK, port);
     }
 
     Path logs() {

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import dev.drover.ir.eval.Bits;
 import dev.drover.ir.eval.Literal;
@@ -88,7 +89,7 @@ public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, St
         } catch (NoSuchFileException e) {
             throw new UserError("The file (" + file + ") must exist.", e);
         } catch (IOException e) {
-            throw new UserError("The file (" + file + ") must be readable: " + e.getMessage() + ".", e);
+            throw new UserError("The file (" + file + ") must be readable, but " + FileReason.of(e) + ".", e);
         }
     }
 
@@ -168,7 +169,7 @@ public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, St
             return channel.map(FileChannel.MapMode.READ_ONLY, tensor.offset(), tensor.sizeBytes())
                     .order(ByteOrder.LITTLE_ENDIAN);
         } catch (IOException e) {
-            throw new UserError("The file (" + file + ") must be readable: " + e.getMessage() + ".", e);
+            throw new UserError("The file (" + file + ") must be readable, but " + FileReason.of(e) + ".", e);
         }
     }
 
@@ -223,7 +224,7 @@ public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, St
             }
             Files.move(unfinished, whole, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException e) {
-            throw new UserError("The file (" + file + ") must be writable: " + e.getMessage() + ".", e);
+            throw new UserError("The file (" + file + ") must be writable, but " + FileReason.of(e) + ".", e);
         }
     }
 

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.OutputRole;
@@ -50,7 +51,7 @@ public final class RolesFile {
         } catch (JsonProcessingException e) {
             throw new UserError("The roles file (" + file + ") must be JSON: " + e.getOriginalMessage() + ".", e);
         } catch (IOException e) {
-            throw new UserError("The roles file (" + file + ") must be readable: " + e.getMessage() + ".", e);
+            throw new UserError("The roles file (" + file + ") must be readable, but " + FileReason.of(e) + ".", e);
         }
         RolesFile roles = new RolesFile(file, step);
         for (Map.Entry<String, JsonNode> part : json.properties()) {
@@ -193,7 +194,7 @@ public final class RolesFile {
         try {
             Files.write(file, (json.toPrettyString() + "\n").getBytes(StandardCharsets.UTF_8));
         } catch (IOException e) {
-            throw new UserError("The roles file (" + file + ") must be writable: " + e.getMessage() + ".", e);
+            throw new UserError("The roles file (" + file + ") must be writable, but " + FileReason.of(e) + ".", e);
         }
     }
 }

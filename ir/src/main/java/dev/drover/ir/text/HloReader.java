@@ -1,5 +1,6 @@
 package dev.drover.ir.text;
 
+import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import dev.drover.ir.graph.Graph;
 import java.io.IOException;
@@ -48,7 +49,7 @@ public final class HloReader {
         } catch (NoSuchFileException e) {
             throw new UserError("The file (" + file + ") must exist.", e);
         } catch (IOException e) {
-            throw new UserError("The file (" + file + ") must be readable: " + e.getMessage() + ".", e);
+            throw new UserError("The file (" + file + ") must be readable, but " + FileReason.of(e) + ".", e);
         }
     }
 }

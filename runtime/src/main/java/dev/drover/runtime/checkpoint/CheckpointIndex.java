@@ -3,9 +3,9 @@ package dev.drover.runtime.checkpoint;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -68,7 +68,7 @@ public record CheckpointIndex(int version, long step, List<StoredValue> values) 
             Files.write(unfinished, mapper.writeValueAsBytes(this));
             Files.move(unfinished, folder.resolve(FILE), StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
-            throw new UncheckedIOException("The folder (" + folder + ") must be writable: " + e.getMessage(), e);
+            throw new UserError("The folder (" + folder + ") must be writable, but " + FileReason.of(e) + ".", e);
         }
     }
 

@@ -34,6 +34,8 @@ import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.Status;
 import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -125,11 +127,23 @@ public final class Cluster implements AutoCloseable {
         try {
             return Wire.serve(launcher.coordinatorHost(), options.port(), token, answers, registry);
         } catch (IOException e) {
-            throw new UserError(
-                    "The port (" + options.port() + ") of the coordinator (" + launcher.coordinatorHost()
-                            + ") must be free.",
-                    "Maybe choose another one, or leave the choice to Drover with --port 0.");
+            throw taken(launcher.coordinatorHost(), options.port());
         }
+    }
+
+    /** Fails with {@link UserError} if a coordinator could not listen on a port just now. */
+    public static void checkPort(String host, int port) {
+        try (ServerSocket socket = new ServerSocket()) {
+            socket.bind(new InetSocketAddress(host, port));
+        } catch (IOException e) {
+            throw taken(host, port);
+        }
+    }
+
+    private static UserError taken(String host, int port) {
+        return new UserError(
+                "The port (" + port + ") of the coordinator (" + host + ") must be free.",
+                "Maybe choose another one, or leave the choice to Drover with --port 0.");
     }
 
     private void launchAll(int size) {

@@ -1,11 +1,14 @@
 package dev.drover.runtime.data;
 
+import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.init.Philox;
 import dev.drover.ir.type.ArrayShape;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,6 +19,8 @@ import java.util.stream.Stream;
  * seed come from the same places, labels one token later.
  */
 public final class TokenText {
+    private static final long MOST_BYTES = Integer.MAX_VALUE - 64;
+
     private final byte[] text;
     private final long seed;
 
@@ -33,6 +38,7 @@ public final class TokenText {
     public static TokenText read(Path path, long seed) {
         try {
             if (!Files.isDirectory(path)) {
+                checkSize(path, Files.size(path));
                 return new TokenText(Files.readAllBytes(path), seed);
             }
             List<Path> files;
@@ -41,21 +47,48 @@ public final class TokenText {
                         .sorted()
                         .toList();
             }
+            if (files.isEmpty()) {
+                throw new UserError(
+                        "The data folder (" + path + ") must hold .txt or .md files, but has none.",
+                        "Maybe name a file of another kind by itself.");
+            }
+            long size = 0;
+            for (Path file : files) {
+                size += Files.size(file);
+                checkSize(path, size);
+            }
             List<byte[]> parts = new ArrayList<>();
-            int size = 0;
             for (Path file : files) {
                 parts.add(Files.readAllBytes(file));
-                size = Math.addExact(size, parts.get(parts.size() - 1).length);
             }
-            byte[] all = new byte[size];
+            byte[] all = new byte[parts.stream().mapToInt(part -> part.length).sum()];
             int at = 0;
             for (byte[] part : parts) {
                 System.arraycopy(part, 0, all, at, part.length);
                 at += part.length;
             }
             return new TokenText(all, seed);
+        } catch (NoSuchFileException e) {
+            throw new UserError(
+                    "The data file (" + path + ") must exist.", "Maybe the path is relative to another folder.");
         } catch (IOException e) {
-            throw new UserError("The data file (" + path + ") must be readable: " + e.getMessage() + ".", e);
+            throw unreadable(path, e);
+        } catch (UncheckedIOException e) {
+            IOException cause = e.getCause();
+            throw unreadable(path, cause == null ? new IOException(e) : cause);
+        }
+    }
+
+    private static UserError unreadable(Path path, IOException e) {
+        return new UserError("The data file (" + path + ") must be readable, but " + FileReason.of(e) + ".", e);
+    }
+
+    /** Text is kept in one array. */
+    private static void checkSize(Path path, long bytes) {
+        if (bytes > MOST_BYTES) {
+            throw new UserError(
+                    "The size (" + bytes + " bytes) of data (" + path + ") must be at most " + MOST_BYTES + " bytes.",
+                    "Maybe give a part of it.");
         }
     }
 

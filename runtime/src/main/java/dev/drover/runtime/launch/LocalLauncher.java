@@ -1,5 +1,7 @@
 package dev.drover.runtime.launch;
 
+import dev.drover.ir.FileReason;
+import dev.drover.ir.UserError;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -22,7 +24,9 @@ import java.util.concurrent.TimeoutException;
  */
 public final class LocalLauncher implements Launcher {
 
-    private static final String LOOPBACK = "127.0.0.1";
+    /** Where coordinator and workers listen. */
+    public static final String LOOPBACK = "127.0.0.1";
+
     private static final long KILL_DEADLINE_SECONDS = 10;
 
     private final Path runFolder;
@@ -81,6 +85,13 @@ public final class LocalLauncher implements Launcher {
         Path log = runFolder.resolve("rank-" + command.rank() + ".log");
         try {
             Files.createDirectories(runFolder);
+        } catch (IOException e) {
+            throw new UserError(
+                    "The folder (" + runFolder + ") of the workers' logs must be writable, but " + FileReason.of(e)
+                            + ".",
+                    e);
+        }
+        try {
             ProcessBuilder builder =
                     new ProcessBuilder(line).redirectErrorStream(true).redirectOutput(log.toFile());
             builder.environment().putAll(threadEnvironment);

@@ -1,0 +1,152 @@
+package dev.drover.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What cannot work is told in one message before anything is measured, searched or started, and nothing is left behind. */
+class ToldAtOnceTest {
+    private static final String MLP = "mlp:layers=2,hidden=16,batch=16";
+    private static final String GPT = "gpt:layers=1,hidden=8,heads=1,seq=8,batch=8";
+
+    @TempDir
+    Path folder;
+
+    /** A file where a folder is wanted. */
+    private String file = "";
+
+    @BeforeEach
+    void makeFile() throws IOException {
+        file = Files.writeString(folder.resolve("e.txt"), "text").toString();
+    }
+
+    private void assertAtOnce(List<String> command, String... parts) throws IOException {
+        List<Path> before = entries();
+        CommandRun run = CommandRun.of(command.toArray(new String[0]));
+        assertThat(run.exitCode()).as(run.err()).isEqualTo(2);
+        assertThat(run.err().lines().toList()).as(run.err()).hasSizeBetween(1, 2);
+        assertThat(run.err()).startsWith("drover: The ").contains(parts);
+        assertThat(entries()).isEqualTo(before);
+    }
+
+    private List<Path> entries() throws IOException {
+        try (var walk = Files.walk(folder)) {
+            return walk.sorted().toList();
+        }
+    }
+
+    private String at(String name) {
+        return folder.resolve(name).toString();
+    }
+
+    @Test
+    void foldersThatCannotBeMade() throws IOException {
+        for (String command : List.of("train", "verify")) {
+            for (String wrong : List.of(file, file + "/below", "/proc/none/below")) {
+                assertAtOnce(List.of(command, MLP, "--run-folder", wrong), "The run folder (" + wrong + ") must be");
+            }
+        }
+        for (String wrong : List.of(file, file + "/below", "/proc/none/below")) {
+            assertAtOnce(
+                    List.of("train", MLP, "--run-folder", at("run"), "--checkpoint", wrong),
+                    "The checkpoint folder (" + wrong + ") must be");
+        }
+        Files.createDirectories(folder.resolve("used"));
+        Files.writeString(folder.resolve("used/logs"), "");
+        assertAtOnce(List.of("train", MLP, "--run-folder", at("used")), "The log folder (");
+        Files.createDirectories(folder.resolve("old/report.html"));
+        assertAtOnce(List.of("train", MLP, "--run-folder", at("old")), "report.html", "must be writable");
+    }
+
+    @Test
+    void checkpointsThatCannotBeRead() throws IOException {
+        Files.createDirectories(folder.resolve("other"));
+        Files.writeString(folder.resolve("other/notes.txt"), "");
+        List<String> command = List.of("train", MLP, "--run-folder", at("run"), "--checkpoint", at("other"));
+        assertAtOnce(command, "must hold a checkpoint");
+        Files.writeString(folder.resolve("other/index.json"), "{");
+        assertAtOnce(command, "must have a readable index");
+    }
+
+    @Test
+    void outputsThatCannotBeWritten() throws IOException {
+        String plan = Files.writeString(folder.resolve("plan.json"), "{}").toString();
+        for (String wrong : List.of(folder.toString(), file + "/below")) {
+            assertAtOnce(List.of("report", plan, "-o", wrong), "(" + wrong.replace("/below", "") + ")", "but");
+            assertAtOnce(List.of("simulate", plan, "--trace", wrong), "The file (" + wrong + ") must be writable");
+            assertAtOnce(List.of("plan", MLP, "-o", wrong), "The file (" + wrong + ") must be writable");
+        }
+    }
+
+    @Test
+    void aPortInUse() throws IOException {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            String port = String.valueOf(taken.getLocalPort());
+            for (String command : List.of("train", "verify")) {
+                assertAtOnce(
+                        List.of(command, MLP, "--port", port, "--run-folder", at("run")),
+                        "The port (" + port + ") of the coordinator (127.0.0.1) must be free.");
+            }
+        }
+    }
+
+    @Test
+    void optionsThatWouldHaveNoEffect() throws IOException {
+        String plan = Files.writeString(folder.resolve("plan.json"), "{}").toString();
+        for (String command : List.of("train", "verify")) {
+            assertAtOnce(
+                    List.of(command, MLP, "--model", plan), "--model (" + plan + ")", "(" + MLP + ") is none", plan);
+            for (List<String> decided : List.of(
+                    List.of("--cluster", "m8:1"),
+                    List.of("--workers", "2"),
+                    List.of("--stages", "2"),
+                    List.of("--mesh", "2"),
+                    List.of("--micro-batches", "2"),
+                    List.of("--schedule", "gpipe"))) {
+                List<String> line = new ArrayList<>(List.of(command, plan));
+                line.addAll(decided);
+                assertAtOnce(line, decided.get(0) + " (" + decided.get(1) + ")", plan + ") is a plan");
+            }
+        }
+        for (String command : List.of("explain", "simulate", "report")) {
+            assertAtOnce(List.of(command, MLP, "--model", plan), "The plan file (" + MLP + ")");
+        }
+        assertAtOnce(List.of("train", GPT, "--data", file, "--inputs", file), "must not be given both");
+        assertAtOnce(List.of("train", MLP, "--data", file), "models of text");
+        assertAtOnce(List.of("train", hlo(), "--data", file), "models of text");
+    }
+
+    private String hlo() throws IOException {
+        return Files.writeString(folder.resolve("step.hlo"), """
+                        HloModule step
+
+                        ENTRY main {
+                          x = f32[8,4] parameter(0)
+                          ROOT out = (f32[8,4]) tuple(x)
+                        }
+                        """).toString();
+    }
+
+    @Test
+    void filesThatAreNotThere() throws IOException {
+        assertAtOnce(List.of("train", GPT, "--data", at("none")), "The data file (" + at("none") + ") must exist.");
+        Files.createDirectories(folder.resolve("empty"));
+        assertAtOnce(
+                List.of("train", GPT, "--data", at("empty")),
+                "The data folder (" + at("empty") + ") must hold .txt or .md files");
+        for (String missing : List.of("typo.yaml", "typo.yml", at("typo"))) {
+            assertAtOnce(List.of("plan", MLP, "-c", missing), "The cluster file (" + missing + ") must exist.");
+        }
+        assertAtOnce(List.of("plan", MLP, "-c", folder.toString()), "but it is a folder");
+        assertAtOnce(List.of("plan", MLP, "-c", ""), "The cluster () must be");
+    }
+}
