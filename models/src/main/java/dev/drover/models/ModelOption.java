@@ -75,7 +75,9 @@ public record ModelOption(String name, Kind kind, String absent, List<String> ch
             fits = false;
         }
         if (!fits) {
-            String message = "The " + name + " (" + value + ") of model (" + model + ") must be " + constraint() + ".";
+            boolean tooLarge = (kind == Kind.SIZE || kind == Kind.COUNT) && value.matches("\\d{10,}");
+            String message = "The " + name + " (" + value + ") of model (" + model + ") must be " + constraint()
+                    + (tooLarge ? " and at most " + Integer.MAX_VALUE : "") + ".";
             if (kind == Kind.CHOICE) {
                 throw new UserError(message, "Maybe " + name + "=" + Nearest.of(value, choices) + ".");
             }

@@ -51,7 +51,9 @@ final class Moe implements ModelKind {
                                 0,
                                 "groups of sequences that share capacity, a divisor of batch; 0 for one per sequence"),
                         ModelOption.size(
-                                "capacityFactor", 2, "room of an expert, in units of tokens / experts of a group"),
+                                "capacityFactor",
+                                2,
+                                "room of an expert, in units of tokens / experts of a group; a whole number of at least 1"),
                         ModelOption.size("every", 2, "each block of this number has a mixture, the others an MLP"),
                         ModelOption.choice("activation", "gelu", Layers.ACTIVATIONS, "of MLP and experts"),
                         ModelOption.flag("tied", true, "whether logits use the token embedding")),

@@ -42,7 +42,7 @@ final class ZooTest {
                 "gpt:layer=2 | The option (layer) of model (gpt) must be one of layers, hidden | Maybe layers=2.",
                 "gpt:layers=two | The layers (two) of model (gpt) must be a whole number of at least 1. | ''",
                 "gpt:layers=0 | The layers (0) of model (gpt) must be a whole number of at least 1. | ''",
-                "gpt:layers=99999999999 | The layers (99999999999) of model (gpt) must be a whole number | ''",
+                "gpt:layers=99999999999 | The layers (99999999999) of model (gpt) must be a whole number of at least 1 and at most 2147483647. | ''",
                 "gpt:layers | The option (layers) of model (gpt) must be written key=value. | Maybe gpt:layers=4.",
                 "gpt:layers=1,layers=2 | The option (layers) of model (gpt) must be given once. | ''",
                 "gpt:lr=-1 | The lr (-1) of model (gpt) must be a number of at least 0. | ''",

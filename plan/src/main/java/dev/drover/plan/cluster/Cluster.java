@@ -19,23 +19,36 @@ public record Cluster(
         Link intraHost,
         Link interHost,
         Measured measured) {
+    /** More are refused: plans for them are none that anybody could run, and the search would not end. */
+    public static final int MOST_DEVICES = 65_536;
+
     public Cluster {
         deviceTypes = List.copyOf(deviceTypes);
         hosts = List.copyOf(hosts);
         if (hosts.isEmpty()) {
-            throw new UserError("The hosts (none) of cluster (" + name + ") must be at least one.");
+            throw new UserError("The number (0) of hosts must be at least 1.");
         }
         List<String> names = deviceTypes.stream().map(DeviceType::name).toList();
+        long devices = 0;
         for (Hosts group : hosts) {
-            if (group.count() < 1 || group.devicesPerHost() < 1) {
-                throw new UserError("The count (" + group.count() + ") and devicesPerHost (" + group.devicesPerHost()
-                        + ") of hosts (" + group.deviceType() + ") must be at least 1.");
+            checkAtLeastOne("count", group.count(), group);
+            checkAtLeastOne("devicesPerHost", group.devicesPerHost(), group);
+            devices += (long) group.count() * group.devicesPerHost();
+            if (devices > MOST_DEVICES) {
+                throw new UserError("The number (" + devices + ") of devices must be at most " + MOST_DEVICES + ".");
             }
             if (!names.contains(group.deviceType())) {
                 throw new UserError(
                         "The deviceType (" + group.deviceType() + ") of hosts must be one of " + names + ".",
                         "Maybe write " + Nearest.of(group.deviceType(), names) + ".");
             }
+        }
+    }
+
+    private static void checkAtLeastOne(String key, int value, Hosts group) {
+        if (value < 1) {
+            throw new UserError(
+                    "The " + key + " (" + value + ") of hosts (" + group.deviceType() + ") must be at least 1.");
         }
     }
 

@@ -1,18 +1,14 @@
 package dev.drover.plan.cluster;
 
-import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.DeserializationFeature;
-import com.fasterxml.jackson.databind.JsonMappingException;
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 import com.fasterxml.jackson.dataformat.yaml.YAMLGenerator;
-import dev.drover.ir.UserError;
-import dev.drover.plan.RecordKeys;
+import dev.drover.plan.RecordText;
 import java.util.List;
-import java.util.stream.Collectors;
+import java.util.Set;
 
 /** Clusters as YAML; unknown and missing keys are errors. */
 public final class ClusterText {
@@ -33,32 +29,11 @@ public final class ClusterText {
 
     /** Reads a cluster; {@code source} names the file in messages. */
     public static Cluster parse(String yaml, String source) {
-        try {
-            // Before values are read, so that a misspelt key is not reported as a missing one.
-            JsonNode tree = mapper().readTree(yaml);
-            RecordKeys.check(tree, Cluster.class, "cluster (" + source + ")");
-            Written cluster = mapper().readValue(yaml, Written.class);
-            if (cluster == null) {
-                throw new UserError("The cluster (" + source + ") must not be empty.");
-            }
-            JsonNode measured = tree.path(MEASURED);
-            return cluster.toCluster(
-                    measured.isMissingNode() ? Measured.NONE : mapper().treeToValue(measured, Measured.class));
-        } catch (JsonMappingException e) {
-            for (Throwable cause = e; cause != null; cause = cause.getCause()) {
-                if (cause instanceof UserError error) {
-                    throw error;
-                }
-            }
-            String path = e.getPath().stream()
-                    .map(at -> at.getFieldName() == null ? "[" + at.getIndex() + "]" : at.getFieldName())
-                    .collect(Collectors.joining("."));
-            throw new UserError("The value (" + path + ") of cluster (" + source + ", line "
-                    + (e.getLocation() == null ? 0 : e.getLocation().getLineNr()) + ") must be readable: "
-                    + e.getOriginalMessage());
-        } catch (JsonProcessingException e) {
-            throw new UserError("The cluster (" + source + ") must be YAML: " + e.getOriginalMessage());
+        RecordText read = RecordText.parse(mapper(), yaml, "cluster", source);
+        if (read.tree() instanceof ObjectNode keys && keys.path(MEASURED).isMissingNode()) {
+            keys.set(MEASURED, mapper().valueToTree(Measured.NONE));
         }
+        return read.to(Cluster.class, Set.of());
     }
 
     /** The YAML that {@link #parse} reads back. */
@@ -75,15 +50,10 @@ public final class ClusterText {
     }
 
     /** What every cluster file has; nobody writes {@link #MEASURED} times by hand. */
-    @JsonIgnoreProperties(MEASURED)
     private record Written(
             String name, List<DeviceType> deviceTypes, List<Hosts> hosts, Link intraHost, Link interHost) {
         Written(Cluster cluster) {
             this(cluster.name(), cluster.deviceTypes(), cluster.hosts(), cluster.intraHost(), cluster.interHost());
-        }
-
-        Cluster toCluster(Measured measured) {
-            return new Cluster(name, deviceTypes, hosts, intraHost, interHost, measured);
         }
     }
 }

@@ -23,10 +23,11 @@ public record DeviceType(
     public DeviceType {
         flopsPerSecondByDType = Collections.unmodifiableMap(new TreeMap<>(flopsPerSecondByDType));
         for (Map.Entry<String, Double> entry : flopsPerSecondByDType.entrySet()) {
-            if (DType.byHloName(entry.getKey()) == null || !(entry.getValue() > 0)) {
-                throw new UserError("The flopsPerSecondByDType (" + entry + ") of device type (" + name
-                        + ") must map an element type of HLO to a number above 0.");
+            if (DType.byHloName(entry.getKey()) == null) {
+                throw new UserError("The flopsPerSecondByDType (" + entry.getKey() + ") of device type (" + name
+                        + ") must be by element types of HLO, such as f32 and bf16.");
             }
+            checkAboveZero("flopsPerSecondByDType." + entry.getKey(), entry.getValue(), name);
         }
         if (!flopsPerSecondByDType.containsKey("f32")) {
             throw new UserError("The flopsPerSecondByDType (" + flopsPerSecondByDType.keySet() + ") of device type ("
@@ -36,10 +37,17 @@ public record DeviceType(
             throw new UserError("The usableShare (" + usableShare + ") of device type (" + name
                     + ") must be above 0 and at most 1.");
         }
-        if (memoryBytes < 1 || !(memoryBytesPerSecond > 0) || opOverheadNanos < 0) {
-            throw new UserError("The memoryBytes (" + memoryBytes + "), memoryBytesPerSecond (" + memoryBytesPerSecond
-                    + ") and opOverheadNanos (" + opOverheadNanos + ") of device type (" + name
-                    + ") must be above 0, above 0 and at least 0.");
+        checkAboveZero("memoryBytes", memoryBytes, name);
+        checkAboveZero("memoryBytesPerSecond", memoryBytesPerSecond, name);
+        if (opOverheadNanos < 0) {
+            throw new UserError(
+                    "The opOverheadNanos (" + opOverheadNanos + ") of device type (" + name + ") must be at least 0.");
+        }
+    }
+
+    private static void checkAboveZero(String key, Number value, String name) {
+        if (!(value.doubleValue() > 0)) {
+            throw new UserError("The " + key + " (" + value + ") of device type (" + name + ") must be above 0.");
         }
     }
 

@@ -10,9 +10,11 @@ import dev.drover.ir.UserError;
  */
 public record Link(double bytesPerSecond, long latencyNanos, boolean shared) {
     public Link {
-        if (!(bytesPerSecond > 0) || latencyNanos < 0) {
-            throw new UserError("The bytesPerSecond (" + bytesPerSecond + ") and latencyNanos (" + latencyNanos
-                    + ") of a link must be above 0 and at least 0.");
+        if (!(bytesPerSecond > 0)) {
+            throw new UserError("The bytesPerSecond (" + bytesPerSecond + ") of a link must be above 0.");
+        }
+        if (latencyNanos < 0) {
+            throw new UserError("The latencyNanos (" + latencyNanos + ") of a link must be at least 0.");
         }
     }
 

@@ -15,7 +15,7 @@ import java.util.regex.Pattern;
 public final class Presets {
     private static final Pattern TEXT = Pattern.compile("([a-z0-9.]+)(?::([1-9]\\d*))?");
     private static final int MOST_WORKERS = 256;
-    private static final int MOST_MACHINES = 10_000;
+    private static final int MOST_MACHINES = Cluster.MOST_DEVICES / 8;
     private static final long GIB = 1L << 30;
     private static final double GBIT = 1e9 / 8;
 

@@ -2,7 +2,6 @@ package dev.drover.plan.text;
 
 import com.fasterxml.jackson.annotation.JsonAutoDetect;
 import com.fasterxml.jackson.annotation.PropertyAccessor;
-import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.util.DefaultIndenter;
 import com.fasterxml.jackson.core.util.DefaultPrettyPrinter;
@@ -11,11 +10,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
-import dev.drover.plan.RecordKeys;
+import dev.drover.plan.RecordText;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Set;
 
 /** Plans as JSON: the same plan gives the same text, and the text gives the plan back. Unknown keys are errors. */
 public final class PlanText {
@@ -27,7 +27,6 @@ public final class PlanText {
                 .setVisibility(PropertyAccessor.IS_GETTER, JsonAutoDetect.Visibility.NONE)
                 .setVisibility(PropertyAccessor.FIELD, JsonAutoDetect.Visibility.ANY)
                 .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
-                .enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES)
                 .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
                 .enable(com.fasterxml.jackson.core.JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
     }
@@ -61,19 +60,9 @@ public final class PlanText {
 
     /** Reads a plan; {@code source} names it in messages. */
     public static Plan parse(String json, String source) {
-        Plan plan;
-        try {
-            JsonNode tree = mapper().readTree(json);
-            checkVersion(tree, source);
-            RecordKeys.check(tree, Plan.class, "plan (" + source + ")");
-            plan = mapper().readValue(json, Plan.class);
-        } catch (JsonProcessingException e) {
-            throw new UserError("The plan (" + source + ", line " + line(e) + ") must be readable: " + reason(e));
-        }
-        if (plan == null) {
-            throw new UserError("The plan (" + source + ") must not be empty.");
-        }
-        return plan;
+        RecordText read = RecordText.parse(mapper(), json, "plan", source);
+        checkVersion(read.tree(), source);
+        return read.to(Plan.class, Set.of("predicted", "certificate"));
     }
 
     /** First of all, since other versions have other keys. */
@@ -84,18 +73,5 @@ public final class PlanText {
                     "The version (" + version + ") of plan (" + source + ") must be " + Plan.VERSION + ".",
                     "Maybe plan again with this version of drover.");
         }
-    }
-
-    /** The parser's words, with the place that it names but without its name for the source. */
-    private static String reason(JsonProcessingException e) {
-        return e.getOriginalMessage()
-                .replaceAll(
-                        "\\(start marker at \\[Source: .*?; line: (\\d+), column: (\\d+)]\\)",
-                        "begun in line $1, column $2");
-    }
-
-    private static int line(JsonProcessingException e) {
-        JsonLocation location = e.getLocation();
-        return location == null ? 0 : location.getLineNr();
     }
 }

@@ -76,7 +76,7 @@ class ClusterTest {
         String text = ClusterText.print(Presets.parse("s1:2", FIXED)).replace("devicesPerHost", "devicesPerHosts");
         assertThatThrownBy(() -> ClusterText.parse(text, "c.yaml"))
                 .isInstanceOf(UserError.class)
-                .hasMessageContaining("The key (hosts.devicesPerHosts) of cluster (c.yaml)")
+                .hasMessageContaining("The key (hosts[0].devicesPerHosts) of cluster (c.yaml, line ")
                 .hasMessageContaining("Maybe write devicesPerHost.");
     }
 
@@ -88,7 +88,7 @@ class ClusterTest {
                 .hasMessageContaining("must be at least 1");
         assertThatThrownBy(() -> ClusterText.parse(good.replace("count: 2", "count: two"), "c.yaml"))
                 .isInstanceOf(UserError.class)
-                .hasMessageContaining("hosts.[0].count");
+                .hasMessageContaining("hosts[0].count (two) of cluster (c.yaml, line ");
         assertThatThrownBy(() -> ClusterText.parse(good.replace("  count: 2\n", ""), "c.yaml"))
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("count");

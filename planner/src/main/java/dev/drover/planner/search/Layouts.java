@@ -79,7 +79,17 @@ public final class Layouts {
             }
         }
         if (stages != null && devices % stages != 0) {
-            throw new UserError("The stages (" + stages + ") of a plan must divide the workers (" + devices + ").");
+            int below = stages;
+            int above = stages;
+            while (devices % below != 0) {
+                below--;
+            }
+            while (devices % above != 0) {
+                above++;
+            }
+            throw new UserError(
+                    "The stages (" + stages + ") of a plan must divide the workers (" + devices + ").",
+                    "Maybe use --stages " + below + " or --stages " + above + ".");
         }
         if (microBatches != null && microBatches < 1) {
             throw new UserError("The micro-batches (" + microBatches + ") of a plan must be at least 1.");
