@@ -22,7 +22,7 @@ import picocli.CommandLine.Parameters;
         name = "inspect",
         description = "Shows what is in a model: roles of inputs and outputs, ops, flops, parameters.",
         mixinStandardHelpOptions = true,
-        footer = {"", "Example: drover inspect gpt:layers=4,hidden=128,heads=4,seq=64,batch=16 --inputs"})
+        footer = {"", "Example: drover inspect gpt:layers=4,hidden=128,batch=16 --inputs"})
 final class InspectCommand implements Callable<Integer> {
     @Parameters(paramLabel = "MODEL", description = "A file of HLO text, or a zoo name.")
     String model = "";

@@ -14,6 +14,7 @@ import picocli.CommandLine.Command;
         mixinStandardHelpOptions = true,
         subcommands = {
             ExplainCommand.class,
+            HelpCommand.class,
             InspectCommand.class,
             PlanCommand.class,
             ReportCommand.class,
@@ -25,10 +26,12 @@ import picocli.CommandLine.Command;
         footer = {
             "",
             "MODEL is a file of HLO text (.gz is read directly) or a zoo name such as",
-            "gpt:layers=4,hidden=128,heads=4,seq=64,batch=16. Exit codes: 0 ok, 1 bug in drover,",
-            "2 mistake in what was given, 3 a worker failed.",
+            "gpt:layers=4,hidden=128,heads=4,seq=64,batch=16.",
             "",
-            "Example: drover train gpt:layers=4,hidden=128,heads=4,seq=64,batch=16 --workers 4 --steps 50"
+            "Exit codes: 0 ok, 1 a bug in drover, 2 a mistake in what was given,",
+            "3 a worker failed.",
+            "",
+            "Example: drover train gpt:layers=4,hidden=128,batch=16 --workers 4 --steps 50"
         })
 public final class Main implements Runnable {
     static final int USER_MISTAKE = 2;
@@ -63,11 +66,7 @@ public final class Main implements Runnable {
             return 1;
         });
         commandLine.setParameterExceptionHandler((problem, args) -> {
-            System.err.println("drover: " + problem.getMessage());
-            if (!CommandLine.UnmatchedArgumentException.printSuggestions(problem, line())) {
-                System.err.println(
-                        "Maybe see " + problem.getCommandLine().getCommandSpec().qualifiedName(" ") + " --help.");
-            }
+            System.err.println("drover: " + WrongArguments.told(problem));
             return USER_MISTAKE;
         });
         return commandLine;
@@ -82,10 +81,6 @@ public final class Main implements Runnable {
         } catch (IllegalStateException shutdown) {
             return true;
         }
-    }
-
-    private static java.io.PrintWriter line() {
-        return new java.io.PrintWriter(System.err, true, java.nio.charset.StandardCharsets.UTF_8);
     }
 
     /** Runs one command and exits with its code: 0 ok, 1 bug, 2 user error, 3 failure of a worker. */

@@ -15,10 +15,7 @@ import picocli.CommandLine.Parameters;
         name = "plan",
         description = "Finds how to train a model on a cluster, and tells step time and memory.",
         mixinStandardHelpOptions = true,
-        footer = {
-            "",
-            "Example: drover plan gpt:layers=4,hidden=128,heads=4,seq=64,batch=16 --cluster local:4 -o plan.json"
-        })
+        footer = {"", "Example: drover plan gpt:layers=4,hidden=128,batch=16 -c m8:1 -o plan.json"})
 final class PlanCommand implements Callable<Integer> {
     @Parameters(paramLabel = "MODEL", description = "A file of HLO text, or a zoo name.")
     String model = "";

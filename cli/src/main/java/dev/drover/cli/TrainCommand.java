@@ -34,10 +34,7 @@ import picocli.CommandLine.Parameters;
         name = "train",
         description = "Plans (unless a plan is given) and trains on worker processes of this machine.",
         mixinStandardHelpOptions = true,
-        footer = {
-            "",
-            "Example: drover train gpt:layers=4,hidden=128,heads=4,seq=64,batch=16 --workers 4 --steps 50 --stages 2 --mesh 2"
-        })
+        footer = {"", "Example: drover train gpt:layers=4,hidden=128,batch=16 --stages 2 --mesh 2"})
 final class TrainCommand implements Callable<Integer> {
     /** Data of so many steps is sent ahead. */
     private static final int STEPS_AHEAD = 8;

@@ -37,7 +37,7 @@ import picocli.CommandLine.Parameters;
         name = "verify",
         description = "Runs a plan on worker processes and the unpartitioned model, and compares every output.",
         mixinStandardHelpOptions = true,
-        footer = {"", "Example: drover verify gpt:layers=2,hidden=64,heads=4,seq=32,batch=8 --workers 4 --random 3"})
+        footer = {"", "Example: drover verify gpt:layers=2,hidden=64,batch=8 --workers 4 --random 3"})
 final class VerifyCommand implements Callable<Integer> {
     @Parameters(paramLabel = "MODEL|P", description = "A file of HLO text, a zoo name, or a plan file.")
     String subject = "";

@@ -169,6 +169,45 @@ class BadInputTest {
         assertMistake(CommandRun.of("inspect", folder.toString()), folder.toString());
     }
 
+    /** In words of our own, with the nearest name. */
+    @Test
+    void wrongCommandLines() {
+        for (String[] line : new String[][] {
+            {"foo", "The command (foo) must be one of explain, help, inspect, plan, ", "Maybe see drover --help."},
+            {"trian", "The command (trian) must be one of", "Maybe write train."},
+            {"help trian", "The command (trian) must be one of", "Maybe write train."},
+            {"--wokers 4", "The option (--wokers) of drover must be", "Maybe see drover --help."},
+            {"train M --wokers 4", "The option (--wokers) of drover train must be", "Maybe write --workers."},
+            {"train --wokers=4 M", "The option (--wokers) of drover train must be", "Maybe write --workers."},
+            {"train M --zzz", "The option (--zzz) of drover train must be", "Maybe see drover train --help."},
+            {"train M N", "The argument (N) of drover train must be", "Maybe see drover train --help."},
+            {"train M --workers x", "The option --workers (x) must be a whole number.", "Maybe see"},
+            {"train M --workers 99999999999", "(99999999999) must be a whole number between", "Maybe see"},
+            {"plan M --timeout soon", "The option --timeout (soon) must be a number.", "Maybe see"},
+            {"plan M --workers", "The option --workers must have a value: N.", "Maybe see"},
+            {"plan M --seed 1 --seed 2", "The option --seed must be given only once.", ""},
+            {"plan", "The argument MODEL of drover plan must be given.", "Maybe see drover plan --help."},
+        }) {
+            CommandRun run = CommandRun.of(line[0].split(" "));
+            assertMistake(run, "drover: The ", line[1], line[2]);
+            assertThat(run.err().lines().count()).as(run.err()).isLessThanOrEqualTo(2);
+        }
+        assertThat(CommandRun.of("help", "plan").out())
+                .isEqualTo(CommandRun.of("plan", "--help").out())
+                .contains("--micro-batches");
+        assertThat(CommandRun.of("help").out())
+                .isEqualTo(CommandRun.of("--help").out());
+    }
+
+    @Test
+    void stagesThatDoNotDivideTheWorkers() {
+        assertMistake(
+                CommandRun.of("plan", MLP, "--cluster", "m8:1", "--stages", "3"),
+                "stages (3)",
+                "divide the workers (8)",
+                "Maybe use --stages 2 or --stages 4.");
+    }
+
     @Test
     void planFiles() throws IOException {
         CommandRun late = CommandRun.of(

@@ -70,6 +70,20 @@ class OptionsTest {
         assertThat(missing).isEmpty();
     }
 
+    /** Picocli breaks lines at 80 columns, wherever that is. */
+    @Test
+    void footersAreNotBroken() {
+        Map<String, CommandLine> all = commands();
+        all.put("drover", Main.commandLine());
+        all.forEach((name, command) -> {
+            List<String> lines = command.getUsageMessage().lines().toList();
+            assertThat(lines)
+                    .as(name)
+                    .allMatch(line -> line.length() <= 80)
+                    .contains(command.getCommandSpec().usageMessage().footer());
+        });
+    }
+
     @Test
     void eachCommandHasAnExampleThatParses() {
         commands().forEach((name, command) -> {

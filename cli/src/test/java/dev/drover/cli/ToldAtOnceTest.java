@@ -74,7 +74,7 @@ class ToldAtOnceTest {
         List<String> command = List.of("train", MLP, "--run-folder", at("run"), "--checkpoint", at("other"));
         assertAtOnce(command, "must hold a checkpoint");
         Files.writeString(folder.resolve("other/index.json"), "{");
-        assertAtOnce(command, "must have a readable index");
+        assertAtOnce(command, "The checkpoint's index (", "must be JSON: ");
     }
 
     @Test

@@ -33,7 +33,7 @@ final class Gpt implements ModelKind {
     public List<ModelOption> options() {
         return ModelAssembly.withTraining(
                 List.of(
-                        ModelOption.size("layers", 4, "blocks"),
+                        ModelOption.depth("layers", 4, "blocks"),
                         ModelOption.size("hidden", 256, "width of the residual stream, a multiple of heads"),
                         ModelOption.size("heads", 4, "attention heads"),
                         ModelOption.size("seq", 128, "tokens of a sequence"),

@@ -28,7 +28,7 @@ final class Mlp implements ModelKind {
     public List<ModelOption> options() {
         return ModelAssembly.withTraining(
                 List.of(
-                        ModelOption.size("layers", 4, "hidden layers"),
+                        ModelOption.depth("layers", 4, "hidden layers"),
                         ModelOption.size("hidden", 256, "width of a hidden layer"),
                         ModelOption.size("batch", 64, "samples of a step"),
                         ModelOption.size("features", 64, "numbers of a sample"),

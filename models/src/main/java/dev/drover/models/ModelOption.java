@@ -15,10 +15,15 @@ import java.util.List;
  */
 public record ModelOption(String name, Kind kind, String absent, List<String> choices, String description) {
 
+    /** A graph of more would not fit into memory. */
+    private static final int MOST_PARTS = 10_000;
+
     /** What values look like. */
     public enum Kind {
         /** A whole number of at least 1. */
         SIZE,
+        /** A whole number from 1 to {@link #MOST_PARTS}: how many parts of the graph are built, one by one. */
+        DEPTH,
         /** A whole number of at least 0. */
         COUNT,
         /** A number of at least 0. */
@@ -33,6 +38,10 @@ public record ModelOption(String name, Kind kind, String absent, List<String> ch
 
     static ModelOption size(String name, long absent, String description) {
         return new ModelOption(name, Kind.SIZE, Long.toString(absent), List.of(), description);
+    }
+
+    static ModelOption depth(String name, long absent, String description) {
+        return new ModelOption(name, Kind.DEPTH, Long.toString(absent), List.of(), description);
     }
 
     static ModelOption count(String name, long absent, String description) {
@@ -55,6 +64,7 @@ public record ModelOption(String name, Kind kind, String absent, List<String> ch
     public String constraint() {
         return switch (kind) {
             case SIZE -> "a whole number of at least 1";
+            case DEPTH -> "a whole number between 1 and " + MOST_PARTS;
             case COUNT -> "a whole number of at least 0";
             case NUMBER -> "a number of at least 0";
             case CHOICE -> "one of " + String.join(", ", choices);
@@ -67,6 +77,7 @@ public record ModelOption(String name, Kind kind, String absent, List<String> ch
         try {
             fits = switch (kind) {
                 case SIZE -> Integer.parseInt(value) >= 1;
+                case DEPTH -> Integer.parseInt(value) >= 1 && Integer.parseInt(value) <= MOST_PARTS;
                 case COUNT -> Integer.parseInt(value) >= 0;
                 case NUMBER -> Double.parseDouble(value) >= 0 && !Double.isInfinite(Double.parseDouble(value));
                 case CHOICE -> choices.contains(value);

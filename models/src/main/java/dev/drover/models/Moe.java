@@ -38,7 +38,7 @@ final class Moe implements ModelKind {
     public List<ModelOption> options() {
         return ModelAssembly.withTraining(
                 List.of(
-                        ModelOption.size("layers", 4, "blocks"),
+                        ModelOption.depth("layers", 4, "blocks"),
                         ModelOption.size("hidden", 128, "width of the residual stream, a multiple of heads"),
                         ModelOption.size("heads", 4, "attention heads"),
                         ModelOption.size("seq", 64, "tokens of a sequence"),

@@ -46,7 +46,7 @@ final class UNet implements ModelKind {
                                 32,
                                 "channels of the first level, a multiple of groups; each level doubles them"),
                         ModelOption.size("levels", 3, "resolutions"),
-                        ModelOption.size("blocks", 1, "residual blocks of a level, on the way down and on the way up"),
+                        ModelOption.depth("blocks", 1, "residual blocks of a level, on the way down and on the way up"),
                         ModelOption.size("groups", 8, "groups of a group normalization"),
                         ModelOption.size("batch", 8, "images of a step")),
                 "adam",

@@ -85,7 +85,7 @@ public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, St
             JsonNode json = JSON.readTree(header.array());
             return parse(file, json, 8 + headerBytes, fileBytes);
         } catch (JsonProcessingException e) {
-            throw wrong(file, "header", "be JSON: " + e.getOriginalMessage());
+            throw wrong(file, "header", "be JSON");
         } catch (NoSuchFileException e) {
             throw new UserError("The file (" + file + ") must exist.", e);
         } catch (IOException e) {

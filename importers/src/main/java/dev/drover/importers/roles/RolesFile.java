@@ -1,5 +1,6 @@
 package dev.drover.importers.roles;
 
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -49,12 +50,21 @@ public final class RolesFile {
         try {
             json = JSON.readTree(Files.readString(file));
         } catch (JsonProcessingException e) {
-            throw new UserError("The roles file (" + file + ") must be JSON: " + e.getOriginalMessage() + ".", e);
+            JsonLocation location = e.getLocation();
+            String where =
+                    location == null ? "" : ", line " + location.getLineNr() + ", column " + location.getColumnNr();
+            throw new UserError("The roles file (" + file + where + ") must be JSON.", e);
         } catch (IOException e) {
             throw new UserError("The roles file (" + file + ") must be readable, but " + FileReason.of(e) + ".", e);
         }
+        if (!json.isObject()) {
+            throw new UserError("The roles file (" + file + ") must be a map with the keys inputs and outputs.");
+        }
         RolesFile roles = new RolesFile(file, step);
         for (Map.Entry<String, JsonNode> part : json.properties()) {
+            if (!part.getValue().isObject()) {
+                throw new UserError("The " + part.getKey() + " of roles file (" + file + ") must be a map.");
+            }
             switch (part.getKey()) {
                 case "inputs" -> part.getValue().properties().forEach(e -> roles.input(e.getKey(), e.getValue()));
                 case "outputs" -> part.getValue().properties().forEach(e -> roles.output(e.getKey(), e.getValue()));

@@ -1,15 +1,16 @@
 package dev.drover.runtime.checkpoint;
 
-import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
+import dev.drover.plan.RecordText;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -75,17 +76,17 @@ public record CheckpointIndex(int version, long step, List<StoredValue> values) 
     public static CheckpointIndex read(Path folder) {
         Path file = folder.resolve(FILE);
         try {
-            CheckpointIndex index = new ObjectMapper()
-                    .enable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
-                    .readValue(Files.readAllBytes(file), CheckpointIndex.class);
-            if (index.version() != VERSION) {
-                throw new UserError("The version (" + index.version() + ") of checkpoint (" + folder + ") must be "
-                        + VERSION + ".");
+            RecordText read =
+                    RecordText.parse(new ObjectMapper(), Files.readString(file), "checkpoint's index", file.toString());
+            int version = read.tree().path("version").asInt(VERSION);
+            if (version != VERSION) {
+                throw new UserError(
+                        "The version (" + version + ") of checkpoint (" + folder + ") must be " + VERSION + ".");
             }
-            return index;
+            return read.to(CheckpointIndex.class, Set.of());
         } catch (IOException e) {
             throw new UserError(
-                    "The checkpoint (" + folder + ") must have a readable index: " + e.getMessage() + ".", e);
+                    "The checkpoint's index (" + file + ") must be readable, but " + FileReason.of(e) + ".", e);
         }
     }
 }
