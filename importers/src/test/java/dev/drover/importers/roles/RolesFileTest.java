@@ -88,5 +88,8 @@ class RolesFileTest {
         refused("{\"outputs\": {\"0\": \"UPDATE\"}}", "must name its input");
         refused("{\"in\": {}}", "The key (in) of roles file");
         refused("{", "must be JSON");
+        refused("", "must be a map with the keys inputs and outputs");
+        refused("[]", "must be a map with the keys inputs and outputs");
+        refused("{\"inputs\": [\"w\"]}", "The inputs of roles file");
     }
 }
