@@ -56,10 +56,8 @@ final class WorkerProcesses implements Contender {
                                 || i.op().opcode().startsWith("reduce-scatter"))
                         .map(i -> i.op().opcode() + " " + i.shape())
                         .toList());
-        LocalLauncher launcher = new LocalLauncher(
-                Files.createTempDirectory("drover-bench"),
-                threads,
-                List.of("-Xmx1g", "-XX:+UseSerialGC", "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0"));
+        LocalLauncher launcher =
+                new LocalLauncher(Files.createTempDirectory("drover-bench"), threads, TorchWorkerMain.JVM_OPTIONS);
         this.cluster = Cluster.start(ClusterOptions.of(TorchWorkerMain.class.getName()), launcher, workers);
         Map<Integer, InitialValue> rules = new TreeMap<>();
         for (int i = 0; i < model.initialValues().size(); i++) {

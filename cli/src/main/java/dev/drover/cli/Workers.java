@@ -9,7 +9,6 @@ import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.launch.LocalLauncher;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 
 /** Worker processes on this machine, and what is loaded on them. */
 final class Workers implements AutoCloseable {
@@ -33,14 +32,7 @@ final class Workers implements AutoCloseable {
         Path logs = logs(runFolder);
         Output.progress("starting " + count + " worker process" + (count == 1 ? "" : "es") + ", logs in " + logs);
         int each = threads > 0 ? threads : Math.max(1, Runtime.getRuntime().availableProcessors() / count);
-        LocalLauncher launcher = new LocalLauncher(
-                logs,
-                each,
-                List.of(
-                        "-Xmx1g",
-                        "-XX:+UseSerialGC",
-                        "-XX:TieredStopAtLevel=4",
-                        "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0"));
+        LocalLauncher launcher = new LocalLauncher(logs, each, TorchWorkerMain.JVM_OPTIONS);
         ClusterOptions options =
                 ClusterOptions.of(TorchWorkerMain.class.getName()).withPort(port);
         return new Workers(Cluster.start(options, launcher, count), logs);
