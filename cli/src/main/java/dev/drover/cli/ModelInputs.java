@@ -125,11 +125,12 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
     private static ModelInputs ofFile(TrainingStep step, long seed) {
         Map<Integer, InitialValue> rules = new TreeMap<>();
         Map<Integer, BatchSource> sources = new TreeMap<>();
+        boolean[] stateByInput = step.stateByInput();
         for (int i = 0; i < step.inputs().size(); i++) {
             InputRole role = step.inputs().get(i);
             ArrayShape shape = step.inputShapes().get(i);
             Distribution distribution = madeUp(role.kind(), shape);
-            if (isFedEachStep(step, i)) {
+            if (!stateByInput[i]) {
                 sources.put(i, Synthetic.drawn(shape, distribution, role.name(), seed));
             } else {
                 rules.put(i, new InitialValue(role.name(), shape, distribution));
@@ -149,11 +150,6 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
         return kind == InputRole.Kind.BATCH ? new Distribution.Integers(0, 2) : new Distribution.Constant(0);
     }
 
-    /** Whether an input is given anew at each step rather than kept. */
-    static boolean isFedEachStep(TrainingStep step, int input) {
-        return !step.stateByInput()[input];
-    }
-
     /** Values from a safetensors file, its tensors in the order of their names, one for each input. */
     static ModelInputs ofTensors(TrainingStep step, Path file) {
         return ofValues(step, read(file, step.inputShapes(), "inputs"), "inputs are from " + file);
@@ -162,8 +158,9 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
     private static ModelInputs ofValues(TrainingStep step, List<Literal> given, String note) {
         Map<Integer, Literal> values = new TreeMap<>();
         Map<Integer, BatchSource> sources = new TreeMap<>();
+        boolean[] stateByInput = step.stateByInput();
         for (int i = 0; i < given.size(); i++) {
-            if (isFedEachStep(step, i)) {
+            if (!stateByInput[i]) {
                 sources.put(i, BatchSource.fixed(given.get(i)));
             } else {
                 values.put(i, given.get(i));

@@ -18,7 +18,7 @@ final class RoundingSpread {
     /** An element may differ by this many spreads. */
     static final double FACTOR = 8;
 
-    /** By output, by element; null for outputs that are not floating. */
+    /** By output, by element; empty for outputs that are not floating. */
     private final List<float[]> spreads = new ArrayList<>();
 
     private RoundingSpread() {}

@@ -52,6 +52,9 @@ final class RuntimeCalibration implements Calibration {
             "add(IN, x)");
 
     private static final String DOT = "dot(IN, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+    private static final String DOT_FIRST_TRANSPOSED = "dot(IN, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}";
+    private static final String DOT_SECOND_TRANSPOSED =
+            "dot(IN, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}";
 
     private static final List<String> NEGATE = List.of("negate(IN)");
 
@@ -61,12 +64,12 @@ final class RuntimeCalibration implements Calibration {
             "logistic(IN)",
             "reverse(IN), dimensions={0}",
             "tanh(IN)",
-            "dot(IN, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}",
+            DOT_FIRST_TRANSPOSED,
             "exponential(IN)",
             "reverse(IN), dimensions={1}",
             "ROW reduce(IN, zero), dimensions={1}, to_apply=sum",
             "broadcast(IN), dimensions={0}",
-            "dot(IN, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+            DOT_SECOND_TRANSPOSED,
             "cosine(IN)",
             "reverse(IN), dimensions={0,1}",
             "add(IN, x)");
@@ -75,10 +78,7 @@ final class RuntimeCalibration implements Calibration {
     private static final List<String> TWO_OPS = List.of("add(IN, x)", "multiply(IN, x)");
 
     /** As a layer's forward and backward pass have them. */
-    private static final List<String> DOTS = List.of(
-            DOT,
-            "dot(IN, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
-            "dot(IN, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}");
+    private static final List<String> DOTS = List.of(DOT, DOT_SECOND_TRANSPOSED, DOT_FIRST_TRANSPOSED);
 
     private static final String ALL_REDUCE = "all-reduce(IN), channel_id=1, replica_groups={GROUPS}, to_apply=sum";
     /** Elementwise work is measured on so many rows of 256. */

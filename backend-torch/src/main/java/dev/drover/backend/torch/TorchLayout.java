@@ -86,7 +86,12 @@ public final class TorchLayout {
 
     /** Equal for steps that run the same code: of one op on operands of the same sizes. */
     private static String kind(Step step) {
-        StringBuilder kind = new StringBuilder(step.name().replaceFirst("[.\\d]+$", ""));
+        String name = step.name();
+        int stem = name.length();
+        while (stem > 0 && (name.charAt(stem - 1) == '.' || Character.isDigit(name.charAt(stem - 1)))) {
+            stem--;
+        }
+        StringBuilder kind = new StringBuilder(name.substring(0, stem));
         for (List<View> views : List.of(step.reads(), step.writes())) {
             views.forEach(view -> kind.append(' ').append(view.dtype()).append(view.elements()));
         }

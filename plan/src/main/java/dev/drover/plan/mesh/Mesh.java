@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Devices of one stage, arranged along named axes. Device numbers run from 0, the last axis fastest. Printed {@code [data=4,
- * model=2]}; a mesh without axes is one device, {@code [1]}.
+ * Devices of one stage, arranged along named axes. Device numbers run from 0, the last axis fastest. A mesh without axes is
+ * one device.
  */
 public record Mesh(List<MeshAxis> axes) {
     public Mesh {

@@ -73,7 +73,7 @@ final class MeasuredWork {
     /** An instruction by itself. */
     double nanos(Instruction instruction, double flops, List<ArrayShape> operands, List<ArrayShape> results) {
         double own = besideKernelsNanos(instruction, flops, operands, results);
-        double call = measured.nanos(KERNEL, 1);
+        double call = callNanos();
         return switch (kind(instruction)) {
             case NONE, DOT -> own;
             case READ -> own + call + passNanos(bytes(operands));

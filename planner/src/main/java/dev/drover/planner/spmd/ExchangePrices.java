@@ -18,6 +18,20 @@ final class ExchangePrices {
     private final Resharder alone;
     private final Resharder joined;
 
+    /** How a value comes to where it is needed. */
+    enum Way {
+        /** To a user that waits for it, by itself. */
+        SOON,
+        /** To a user so late that a sum of it is joined with others. */
+        LATE,
+        /** From where a new state is made to where the old one was. */
+        BACK;
+
+        static Way of(Instruction producer, Instruction user) {
+            return user.id() - producer.id() > CollectiveBuckets.SOON ? LATE : SOON;
+        }
+    }
+
     ExchangePrices(Resharder alone) {
         this.alone = alone;
         CollectiveCost cost = alone.cost();
@@ -42,18 +56,9 @@ final class ExchangePrices {
         return alone;
     }
 
-    /** Whether a value is used so late that a sum of it is joined with others. */
-    static boolean late(Instruction producer, Instruction user) {
-        return user.id() - producer.id() > CollectiveBuckets.SOON;
-    }
-
-    /** Nanoseconds from a producer to a user; {@code late}: see {@link #late(Instruction, Instruction)}. */
-    double nanos(ArrayShape shape, Sharding made, Sharding needed, boolean late) {
-        return late && made.hasPartial() ? joined.nanos(shape, made, needed) : alone.nanos(shape, made, needed);
-    }
-
-    /** Nanoseconds from where a new state is made to where the old one was. */
-    double backNanos(ArrayShape shape, Sharding made, Sharding needed) {
-        return joined.nanos(shape, made, needed);
+    /** Nanoseconds from the sharding that was made to the one that is needed. */
+    double nanos(ArrayShape shape, Sharding made, Sharding needed, Way way) {
+        boolean joins = way == Way.BACK || (way == Way.LATE && made.hasPartial());
+        return (joins ? joined : alone).nanos(shape, made, needed);
     }
 }

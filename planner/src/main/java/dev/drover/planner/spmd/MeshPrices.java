@@ -7,6 +7,7 @@ import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.OpStrategy;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.Sharding;
+import dev.drover.planner.spmd.ExchangePrices.Way;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
@@ -32,13 +33,6 @@ public final class MeshPrices {
     private record KindsKey(ArrayShape shape, int made, int needed, Way way) {}
 
     private record MatrixKey(StrategySet from, int leaf, StrategySet to, int operand, ArrayShape shape, Way way) {}
-
-    /** From a producer to a user soon or late, or from a new state to the old one's place. */
-    private enum Way {
-        SOON,
-        LATE,
-        BACK
-    }
 
     /** Stands for the result of the receiving instruction instead of an operand. */
     private static final int RESULT = -1;
@@ -142,7 +136,7 @@ public final class MeshPrices {
      * its operand. Not to be written.
      */
     long[] moveNanos(Instruction from, int leaf, Instruction to, int operand) {
-        return matrix(from, leaf, to, operand, ExchangePrices.late(from, to) ? Way.LATE : Way.SOON);
+        return matrix(from, leaf, to, operand, Way.of(from, to));
     }
 
     /** The same to where the second makes its own (first) result. */
@@ -163,7 +157,7 @@ public final class MeshPrices {
         long[] nanos = new long[set.size()];
         for (int s = 0; s < nanos.length; s++) {
             Sharding made = set.results().get(leaf).of(s);
-            nanos[s] = Math.round(exchanges.nanos(shape, made, made.withoutPartial(), false));
+            nanos[s] = Math.round(exchanges.nanos(shape, made, made.withoutPartial(), Way.SOON));
         }
         return nanos;
     }
@@ -192,10 +186,7 @@ public final class MeshPrices {
         int at = 0;
         for (Sharding from : made) {
             for (Sharding to : needed) {
-                double one = way == Way.BACK
-                        ? exchanges.backNanos(shape, from, to)
-                        : exchanges.nanos(shape, from, to, way == Way.LATE);
-                nanos[at++] = Math.round(one);
+                nanos[at++] = Math.round(exchanges.nanos(shape, from, to, way));
             }
         }
         return nanos;

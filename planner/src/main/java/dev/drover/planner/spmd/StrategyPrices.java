@@ -10,6 +10,7 @@ import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.Sharding;
 import dev.drover.plan.sharding.ShardingDecisions;
 import dev.drover.plan.sharding.Source;
+import dev.drover.planner.spmd.ExchangePrices.Way;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -90,10 +91,7 @@ public final class StrategyPrices {
             operands.add(needed);
             operandShapes.add(needed.local(shape, mesh()));
             operandNanos += exchanges.nanos(
-                    shape,
-                    made(sources.get(i)),
-                    needed,
-                    ExchangePrices.late(sources.get(i).producer(), instruction));
+                    shape, made(sources.get(i)), needed, Way.of(sources.get(i).producer(), instruction));
         }
         List<Sharding> results = new ArrayList<>();
         List<ArrayShape> resultShapes = new ArrayList<>();
@@ -133,9 +131,8 @@ public final class StrategyPrices {
                     : new OpShardings(use.user(), mesh())
                             .operand(decisions.strategies().get(use.user().id()), use.operand());
             Sharding made = results.get(use.source().leaf());
-            nanos += use.user() == flat.root()
-                    ? exchanges.backNanos(use.source().shape(), made, needed)
-                    : exchanges.nanos(use.source().shape(), made, needed, ExchangePrices.late(instruction, use.user()));
+            Way way = use.user() == flat.root() ? Way.BACK : Way.of(instruction, use.user());
+            nanos += exchanges.nanos(use.source().shape(), made, needed, way);
         }
         return nanos;
     }
