@@ -13,14 +13,10 @@ import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.ops.AllGather;
 import dev.drover.ir.ops.AllReduce;
-import dev.drover.ir.ops.AllToAll;
 import dev.drover.ir.ops.Channel;
-import dev.drover.ir.ops.CollectiveBroadcast;
-import dev.drover.ir.ops.CollectivePermute;
 import dev.drover.ir.ops.ReduceScatter;
 import dev.drover.ir.ops.Reducers;
 import dev.drover.ir.ops.Reduction;
-import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import dev.drover.runtime.comm.Communicator;
 import dev.drover.runtime.comm.Transfer;
@@ -28,13 +24,15 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
 import org.bytedeco.pytorch.Tensor;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Collectives through the runtime's communicators, which take flat buffers: a cut along another dim than the first is a block-wise
  * rearrangement before or after. A collective is started where it stands and awaited before the first use of its results (see {@link
- * Emitter#exchange}); {@code -start} and {@code -done} forms mean the same here, and all operands of one are under way together.
+ * Emitter#exchange}); {@code -start} and {@code -done} forms mean the same here, and all operands of one are under way together, small ones in one message
+ * ({@link Packs}). Those that move values without sums or gathers are in {@link Exchanges}.
  */
 final class Collective {
     private Collective() {}
@@ -59,12 +57,12 @@ final class Collective {
         }
     }
 
-    private static List<Integer> members(Emitter emitter, Channel channel) {
+    static List<Integer> members(Emitter emitter, Channel channel) {
         DeviceContext context = emitter.context();
         return channel.groups().groupOf(context.device(), context.devices());
     }
 
-    private static List<Integer> ranks(Emitter emitter, List<Integer> members) {
+    static List<Integer> ranks(Emitter emitter, List<Integer> members) {
         return emitter.context().ranks(members);
     }
 
@@ -79,7 +77,7 @@ final class Collective {
     }
 
     /** The elements of a dense row-major view as a buffer. */
-    private static NativeBuffer flat(Binder binder, View view) {
+    static NativeBuffer flat(Binder binder, View view) {
         View line = view.reshape(view.elements());
         if (line == null) {
             throw new IllegalStateException("The view (" + view + ") must be row-major.");
@@ -88,10 +86,10 @@ final class Collective {
     }
 
     /** What happens to one operand of a collective. */
-    private record Part(List<View> reads, List<View> writes, List<Step.Alias> aliases, Step.Exchange exchange) {}
+    record Part(List<View> reads, List<View> writes, List<Step.Alias> aliases, Step.Exchange exchange) {}
 
     /** All operands at once: each starts, then each is awaited. */
-    private static void exchange(Emitter emitter, List<Part> parts) {
+    static void exchange(Emitter emitter, List<Part> parts) {
         if (parts.isEmpty()) {
             return;
         }
@@ -107,7 +105,7 @@ final class Collective {
                 });
     }
 
-    private static Transfer together(List<Transfer> transfers) {
+    static Transfer together(List<Transfer> transfers) {
         return transfers.size() == 1 ? transfers.get(0) : () -> transfers.forEach(Transfer::await);
     }
 
@@ -115,39 +113,84 @@ final class Collective {
         AllReduce op = (AllReduce) node.op();
         List<Integer> members = members(emitter, op.channel());
         Reduction reduction = reduction(node, op.reducer());
+        List<View> inputs = inputs(emitter, node);
         List<Part> parts = new ArrayList<>();
-        for (int i = 0; i < node.inputs().size(); i++) {
-            View x = emitter.input(node, i);
-            if (members.size() == 1 || x.elements() == 0) {
-                emitter.define(node.ref(i), x);
-                continue;
+        for (List<Integer> pack : Packs.of(inputs)) {
+            if (members.size() == 1 || Packs.elements(sizes(inputs, pack)) == 0) {
+                pack.forEach(i -> emitter.define(node.ref(i), inputs.get(i)));
+            } else if (pack.size() == 1) {
+                parts.add(summed(emitter, node, pack.get(0), members, reduction));
+            } else {
+                parts.add(summedTogether(emitter, node, pack, members, reduction));
             }
-            View out = emitter.result(node, i);
-            View scratch = emitter.scratch(
-                    x.dtype(), CollectiveScratch.allReduce(x.elements(), x.dtype(), reduction, members.size()));
-            // In place unless another operand is the same value.
-            boolean once = node.inputs().stream().filter(node.input(i)::equals).count() == 1;
-            List<Step.Alias> aliases = once ? List.of(new Step.Alias(out, x)) : List.of();
-            parts.add(new Part(List.of(x), List.of(out, scratch), aliases, binder -> {
-                Communicator group = binder.group(ranks(emitter, members));
-                Tensor from = binder.tensor(x);
-                Tensor to = binder.tensor(out);
-                boolean inPlace = binder.same(x, out);
-                NativeBuffer buffer = flat(binder, out);
-                NativeBuffer free = flat(binder, scratch);
-                return () -> {
-                    if (!inPlace) {
-                        to.copy_(from);
-                    }
-                    return group.allReduce(buffer, reduction, free);
-                };
-            }));
         }
         exchange(emitter, parts);
     }
 
+    private static List<View> inputs(Emitter emitter, Node node) {
+        return IntStream.range(0, node.inputs().size())
+                .mapToObj(i -> emitter.input(node, i))
+                .toList();
+    }
+
+    private static List<long[]> sizes(List<View> views, List<Integer> pack) {
+        return pack.stream().map(i -> views.get(i).sizes()).toList();
+    }
+
+    private static Part summed(Emitter emitter, Node node, int operand, List<Integer> members, Reduction reduction) {
+        View x = emitter.input(node, operand);
+        View out = emitter.result(node, operand);
+        View scratch = sumScratch(emitter, x, reduction, members);
+        // In place unless another operand is the same value.
+        boolean once =
+                node.inputs().stream().filter(node.input(operand)::equals).count() == 1;
+        List<Step.Alias> aliases = once ? List.of(new Step.Alias(out, x)) : List.of();
+        return new Part(List.of(x), List.of(out, scratch), aliases, binder -> {
+            Communicator group = binder.group(ranks(emitter, members));
+            Tensor from = binder.tensor(x);
+            Tensor to = binder.tensor(out);
+            boolean inPlace = binder.same(x, out);
+            NativeBuffer buffer = flat(binder, out);
+            NativeBuffer free = flat(binder, scratch);
+            return () -> {
+                if (!inPlace) {
+                    to.copy_(from);
+                }
+                return group.allReduce(buffer, reduction, free);
+            };
+        });
+    }
+
+    private static View sumScratch(Emitter emitter, View x, Reduction reduction, List<Integer> members) {
+        long elements = CollectiveScratch.allReduce(x.elements(), x.dtype(), reduction, members.size());
+        return emitter.scratch(x.dtype(), elements);
+    }
+
+    /** The sums stay where the operands were copied to. */
+    private static Part summedTogether(
+            Emitter emitter, Node node, List<Integer> pack, List<Integer> members, Reduction reduction) {
+        List<View> inputs = pack.stream().map(i -> emitter.input(node, i)).toList();
+        List<long[]> sizes = inputs.stream().map(View::sizes).toList();
+        View line = emitter.scratch(inputs.get(0).dtype(), Packs.elements(sizes));
+        List<View> places = Packs.places(line, sizes);
+        for (int i = 0; i < pack.size(); i++) {
+            emitter.define(node.ref(pack.get(i)), places.get(i));
+        }
+        View scratch = sumScratch(emitter, line, reduction, members);
+        return new Part(inputs, List.of(line, scratch), List.of(), binder -> {
+            Communicator group = binder.group(ranks(emitter, members));
+            Runnable copies = Packs.copies(binder, inputs, places);
+            NativeBuffer buffer = flat(binder, line);
+            NativeBuffer free = flat(binder, scratch);
+            return () -> {
+                copies.run();
+                return group.allReduce(buffer, reduction, free);
+            };
+        });
+    }
+
     /** {@code [a.., parts * b, c..]} seen as {@code [parts, a.., b, c..]}: blocks in front. */
-    private static View blocksInFront(Emitter emitter, View view, int dim, long parts) {
+    static View blocksInFront(Emitter emitter, View view, int dim, long parts) {
         long[] sizes = new long[view.rank() + 1];
         int[] order = new int[view.rank() + 1];
         int at = 1;
@@ -165,7 +208,7 @@ final class Collective {
         return emitter.reshape(view, sizes).permute(order);
     }
 
-    private static long[] counts(long each, int parts) {
+    static long[] counts(long each, int parts) {
         long[] counts = new long[parts];
         Arrays.fill(counts, each);
         return counts;
@@ -176,38 +219,87 @@ final class Collective {
         List<Integer> members = members(emitter, op.channel());
         int n = node.inputs().size();
         int skip = op.start() && node.results().size() == 2 * n ? n : 0;
+        List<View> inputs = inputs(emitter, node);
+        if (skip > 0) {
+            for (int i = 0; i < n; i++) {
+                emitter.define(node.ref(i), inputs.get(i));
+            }
+        }
+        if (members.size() == 1) {
+            for (int i = 0; i < n; i++) {
+                emitter.define(node.ref(skip + i), inputs.get(i));
+            }
+            return;
+        }
         List<Part> parts = new ArrayList<>();
-        List<View> all = new ArrayList<>();
-        for (int i = 0; i < n; i++) {
-            View x = emitter.input(node, i);
-            if (skip > 0) {
-                emitter.define(node.ref(i), x);
+        for (List<Integer> pack : Packs.of(inputs)) {
+            if (pack.size() == 1 && rowsBefore(inputs.get(pack.get(0)), op.dimension()) == 1) {
+                parts.add(gathered(
+                        emitter, node.ref(skip + pack.get(0)), inputs.get(pack.get(0)), members, op.dimension()));
+            } else {
+                parts.add(gatheredTogether(emitter, node, skip, pack, members, op.dimension()));
             }
-            if (members.size() == 1) {
-                emitter.define(node.ref(skip + i), x);
-                continue;
-            }
-            View input = emitter.contiguous(x);
-            long[] dims = new long[x.rank() + 1];
-            dims[0] = members.size();
-            System.arraycopy(x.sizes(), 0, dims, 1, x.rank());
-            View gathered = emitter.scratch(x.dtype(), dims);
-            all.add(gathered);
-            parts.add(part(
-                    emitter,
-                    members,
-                    input,
-                    gathered,
-                    (group, in, out) -> group.allGather(in, out, counts(in.elements(), members.size()))));
         }
         exchange(emitter, parts);
-        for (int i = 0; i < all.size(); i++) {
-            emitter.define(node.ref(skip + i), blocksInside(emitter, all.get(i), op.dimension()));
+    }
+
+    /** Of how many pieces a block along a dim consists. */
+    private static long rowsBefore(View view, int dim) {
+        return LongStream.of(view.sizes()).limit(dim).reduce(1, (a, b) -> a * b);
+    }
+
+    /** Straight into the result, which the blocks of the members follow each other in. */
+    private static Part gathered(Emitter emitter, Node.Ref result, View x, List<Integer> members, int dim) {
+        View input = emitter.contiguous(x);
+        long[] dims = new long[x.rank() + 1];
+        dims[0] = members.size();
+        System.arraycopy(x.sizes(), 0, dims, 1, x.rank());
+        View blocks = emitter.scratch(x.dtype(), dims);
+        emitter.define(result, blocksInside(emitter, blocks, dim));
+        return part(
+                emitter,
+                members,
+                input,
+                blocks,
+                (group, in, out) -> group.allGather(in, out, counts(in.elements(), members.size())));
+    }
+
+    /** In one buffer, from where the blocks are copied to the results when all are there. */
+    private static Part gatheredTogether(
+            Emitter emitter, Node node, int skip, List<Integer> pack, List<Integer> members, int dim) {
+        List<View> inputs = pack.stream().map(i -> emitter.input(node, i)).toList();
+        List<long[]> sizes = inputs.stream().map(View::sizes).toList();
+        long elements = Packs.elements(sizes);
+        // One whose elements are in a row travels from where it lies.
+        boolean asItLies = pack.size() == 1 && inputs.get(0).isContiguous();
+        View line = asItLies ? inputs.get(0) : emitter.scratch(inputs.get(0).dtype(), elements);
+        View lines = emitter.scratch(inputs.get(0).dtype(), members.size(), elements);
+        List<View> blocks = new ArrayList<>();
+        List<View> writes = new ArrayList<>(asItLies ? List.of(lines) : List.of(line, lines));
+        for (int i : pack) {
+            View out = emitter.result(node, skip + i);
+            writes.add(out);
+            blocks.add(blocksInFront(emitter, out, dim, members.size()));
         }
+        return new Part(inputs, writes, List.of(), binder -> {
+            Communicator group = binder.group(ranks(emitter, members));
+            Runnable packing = asItLies ? () -> {} : Packs.copies(binder, inputs, Packs.places(line, sizes));
+            Runnable unpacking = Packs.copies(binder, Packs.places(lines, sizes), blocks);
+            NativeBuffer in = flat(binder, line);
+            NativeBuffer out = flat(binder, lines);
+            return () -> {
+                packing.run();
+                Transfer transfer = group.allGather(in, out, counts(elements, members.size()));
+                return () -> {
+                    transfer.await();
+                    unpacking.run();
+                };
+            };
+        });
     }
 
     /** {@code [parts, a.., b, c..]} seen as {@code [a.., parts * b, c..]}. */
-    private static View blocksInside(Emitter emitter, View view, int dim) {
+    static View blocksInside(Emitter emitter, View view, int dim) {
         int[] order = new int[view.rank()];
         long[] sizes = new long[view.rank() - 1];
         int at = 0;
@@ -223,11 +315,11 @@ final class Collective {
 
     /** What a communicator does with two flat buffers. */
     @FunctionalInterface
-    private interface Exchange {
+    interface Exchange {
         Transfer start(Communicator group, NativeBuffer in, NativeBuffer out);
     }
 
-    private static Part part(Emitter emitter, List<Integer> members, View input, View output, Exchange exchange) {
+    static Part part(Emitter emitter, List<Integer> members, View input, View output, Exchange exchange) {
         return new Part(List.of(input), List.of(output), List.of(), binder -> {
             Communicator group = binder.group(ranks(emitter, members));
             NativeBuffer in = flat(binder, input);
@@ -240,165 +332,64 @@ final class Collective {
         ReduceScatter op = (ReduceScatter) node.op();
         List<Integer> members = members(emitter, op.channel());
         Reduction reduction = reduction(node, op.reducer());
-        List<Part> parts = new ArrayList<>();
-        for (int i = 0; i < node.inputs().size(); i++) {
-            View x = emitter.input(node, i);
-            if (members.size() == 1) {
-                emitter.define(node.ref(i), x);
-                continue;
-            }
-            View blocks = emitter.contiguous(blocksInFront(emitter, x, op.dimension(), members.size()));
-            View out = emitter.result(node, i);
-            View scratch = emitter.scratch(x.dtype(), CollectiveScratch.reduceScatter(out.elements(), members.size()));
-            parts.add(new Part(List.of(blocks), List.of(out, scratch), List.of(), binder -> {
-                Communicator group = binder.group(ranks(emitter, members));
-                NativeBuffer in = flat(binder, blocks);
-                NativeBuffer to = flat(binder, out);
-                NativeBuffer free = flat(binder, scratch);
-                long[] counts = counts(to.elements(), members.size());
-                return () -> group.reduceScatter(in, to, counts, reduction, free);
-            }));
-        }
-        exchange(emitter, parts);
-    }
-
-    static void allToAll(Emitter emitter, Node node) {
-        AllToAll op = (AllToAll) node.op();
-        List<Integer> members = members(emitter, op.channel());
-        int parts = members.size();
+        List<View> inputs = inputs(emitter, node);
         if (members.size() == 1) {
-            for (int i = 0; i < node.inputs().size(); i++) {
-                emitter.define(node.ref(i), emitter.input(node, i));
+            for (int i = 0; i < inputs.size(); i++) {
+                emitter.define(node.ref(i), inputs.get(i));
             }
             return;
         }
-        View packed;
-        if (op.splitDimension() >= 0) {
-            packed = emitter.contiguous(blocksInFront(emitter, emitter.input(node, 0), op.splitDimension(), parts));
-        } else {
-            packed = stacked(emitter, node);
-        }
-        View received = emitter.scratch(packed.shape());
-        exchange(emitter, List.of(part(emitter, members, packed, received, (group, in, out) -> {
-            long[] counts = counts(in.elements() / parts, parts);
-            return group.allToAll(in, out, counts, counts);
-        })));
-        if (op.splitDimension() >= 0) {
-            emitter.define(node.ref(), blocksInside(emitter, received, op.splitDimension()));
-        } else {
-            for (int i = 0; i < parts; i++) {
-                emitter.define(node.ref(i), received.select(i));
-            }
-        }
-    }
-
-    private static View stacked(Emitter emitter, Node node) {
-        ArrayShape each = node.input(0).shape();
-        long[] dims = new long[each.rank() + 1];
-        dims[0] = node.inputs().size();
-        System.arraycopy(each.dims(), 0, dims, 1, each.rank());
-        View packed = emitter.scratch(each.dtype(), dims);
-        List<View> pieces = new ArrayList<>();
-        for (int i = 0; i < node.inputs().size(); i++) {
-            pieces.add(emitter.input(node, i));
-        }
-        emitter.step(pieces, List.of(packed), binder -> {
-            Tensor[] from = pieces.stream().map(binder::tensor).toArray(Tensor[]::new);
-            Tensor[] to = new Tensor[from.length];
-            for (int i = 0; i < to.length; i++) {
-                to[i] = binder.tensor(packed.select(i));
-            }
-            return () -> {
-                for (int i = 0; i < from.length; i++) {
-                    to[i].copy_(from[i]);
-                }
-            };
-        });
-        return packed;
-    }
-
-    static void permute(Emitter emitter, Node node) {
-        CollectivePermute op = (CollectivePermute) node.op();
-        int self = emitter.context().device();
-        int n = node.inputs().size();
-        int first = op.start() ? n : 0;
-        List<Integer> members = op.members(self, emitter.context().devices());
         List<Part> parts = new ArrayList<>();
-        for (int i = 0; i < n; i++) {
-            View x = emitter.input(node, i);
-            if (op.start()) {
-                emitter.define(node.ref(i), x);
-            }
-            View input = emitter.contiguous(x);
-            View out = emitter.result(node, first + i);
-            int tag = i;
-            parts.add(new Part(List.of(input), List.of(out), List.of(), binder -> {
-                @Nullable Communicator group = members.size() > 1 ? binder.group(ranks(emitter, members)) : null;
-                NativeBuffer from = flat(binder, input);
-                NativeBuffer to = flat(binder, out);
-                Tensor source = binder.tensor(input);
-                Tensor target = binder.tensor(out);
-                return () -> move(op, self, members, group, from, to, source, target, tag);
-            }));
+        for (List<Integer> pack : Packs.of(inputs)) {
+            parts.add(scattered(emitter, node, pack, members, op.dimension(), reduction));
         }
         exchange(emitter, parts);
-        for (int i = first + n; i < node.results().size(); i++) {
-            emitter.define(node.ref(i), emitter.constant(Literal.scalar(DType.U32, 0)));
-        }
     }
 
-    private static Transfer move(
-            CollectivePermute op,
-            int self,
-            List<Integer> members,
-            @Nullable Communicator group,
-            NativeBuffer from,
-            NativeBuffer to,
-            Tensor source,
-            Tensor target,
-            int tag) {
-        List<Transfer> transfers = new ArrayList<>();
-        boolean receives = false;
-        for (CollectivePermute.Pair pair : op.pairs()) {
-            if (pair.source() == self && pair.target() == self) {
-                target.copy_(source);
-                receives = true;
-            } else if (pair.source() == self && group != null) {
-                transfers.add(group.send(from, members.indexOf(pair.target()), tag));
-            } else if (pair.target() == self && group != null) {
-                transfers.add(group.receive(to, members.indexOf(pair.source()), tag));
-                receives = true;
-            }
+    private static Part scattered(
+            Emitter emitter, Node node, List<Integer> pack, List<Integer> members, int dim, Reduction reduction) {
+        int parts = members.size();
+        List<View> inputs = pack.stream()
+                .map(i -> blocksInFront(emitter, emitter.input(node, i), dim, parts))
+                .toList();
+        List<long[]> results =
+                pack.stream().map(i -> node.results().get(i).dims()).toList();
+        long elements = Packs.elements(results);
+        DType dtype = inputs.get(0).dtype();
+        // One that has its blocks in a row travels from where it lies.
+        boolean asItLies = pack.size() == 1 && inputs.get(0).isContiguous();
+        View blocks = asItLies ? inputs.get(0) : emitter.scratch(dtype, parts, elements);
+        View out = emitter.scratch(dtype, elements);
+        View scratch = emitter.scratch(dtype, CollectiveScratch.reduceScatter(elements, parts));
+        List<View> places = Packs.places(out, results);
+        for (int i = 0; i < pack.size(); i++) {
+            emitter.define(node.ref(pack.get(i)), places.get(i));
         }
-        if (!receives) {
-            target.zero_();
-        }
-        return together(transfers);
-    }
-
-    static void broadcast(Emitter emitter, Node node) {
-        CollectiveBroadcast op = (CollectiveBroadcast) node.op();
-        int self = emitter.context().device();
-        List<List<Integer>> groups = op.channel().groups().groups();
-        boolean takesPart = groups.isEmpty() || groups.stream().anyMatch(g -> g.contains(self));
-        View x = emitter.input(node, 0);
-        View out = emitter.result(node);
-        List<Integer> members = takesPart ? members(emitter, op.channel()) : List.of();
-        emitter.effect(List.of(x), List.of(out), List.of(new Step.Alias(out, x)), binder -> {
-            @Nullable Communicator group = members.size() > 1 ? binder.group(ranks(emitter, members)) : null;
-            Tensor from = binder.tensor(x);
-            Tensor to = binder.tensor(out);
-            NativeBuffer buffer = flat(binder, out);
+        List<View> writes = asItLies ? List.of(out, scratch) : List.of(blocks, out, scratch);
+        return new Part(inputs, writes, List.of(), binder -> {
+            Communicator group = binder.group(ranks(emitter, members));
+            Runnable packing = asItLies
+                    ? () -> {}
+                    : Packs.copies(
+                            binder,
+                            inputs,
+                            Packs.places(
+                                    blocks,
+                                    inputs.stream().map(Collective::block).toList()));
+            NativeBuffer in = flat(binder, blocks);
+            NativeBuffer to = flat(binder, out);
+            NativeBuffer free = flat(binder, scratch);
+            long[] counts = counts(elements, parts);
             return () -> {
-                if (takesPart) {
-                    to.copy_(from);
-                } else {
-                    to.zero_();
-                }
-                if (group != null) {
-                    group.broadcast(buffer, 0);
-                }
+                packing.run();
+                return group.reduceScatter(in, to, counts, reduction, free);
             };
         });
+    }
+
+    /** Sizes of one of the blocks in front. */
+    private static long[] block(View blocksInFront) {
+        long[] sizes = blocksInFront.sizes();
+        return Arrays.copyOfRange(sizes, 1, sizes.length);
     }
 }
