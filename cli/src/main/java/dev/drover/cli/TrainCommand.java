@@ -169,9 +169,7 @@ final class TrainCommand implements Callable<Integer> {
         long[] peaks = new long[planned.execution().workers().size()];
         for (int done = 0; done < steps; done += STEPS_AHEAD) {
             int now = Math.min(STEPS_AHEAD, steps - done);
-            for (int i = 0; i < now; i++) {
-                Workers.feed(execution, inputs, first + done + i);
-            }
+            Workers.feed(execution, inputs, first + done, now);
             execution.run(first + done, now, reports -> {
                 double loss = step.loss() < 0 ? Double.NaN : Execution.scalar(reports, step.loss());
                 losses.add(loss);

@@ -58,7 +58,7 @@ record WholeStep(TrainingStep step, @Nullable Supplier<Workers> worker) {
 
     /** The outputs of one step of what is loaded. */
     static List<Literal> outputs(Execution execution, ModelInputs inputs, TrainingStep step) {
-        Workers.feed(execution, inputs, 0);
+        Workers.feed(execution, inputs, 0, 1);
         execution.run(0, 1, reports -> {});
         List<Literal> out = new ArrayList<>();
         for (int i = 0; i < step.outputs().size(); i++) {

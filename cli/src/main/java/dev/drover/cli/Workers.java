@@ -9,6 +9,10 @@ import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.launch.LocalLauncher;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 
 /** Worker processes on this machine, and what is loaded on them. */
 final class Workers implements AutoCloseable {
@@ -61,12 +65,17 @@ final class Workers implements AutoCloseable {
         return execution;
     }
 
-    /** Feeds the data of one step. */
-    static void feed(Execution execution, ModelInputs inputs, long step) {
-        inputs.data().forEach((input, source) -> {
-            Literal batch = source.batch(step);
-            execution.feed(input, batch);
-        });
+    /** Feeds the data of some steps. */
+    static void feed(Execution execution, ModelInputs inputs, long firstStep, int steps) {
+        List<Map<Integer, Literal>> values = new ArrayList<>();
+        for (int i = 0; i < steps; i++) {
+            Map<Integer, Literal> batch = new TreeMap<>();
+            for (var source : inputs.data().entrySet()) {
+                batch.put(source.getKey(), source.getValue().batch(firstStep + i));
+            }
+            values.add(batch);
+        }
+        execution.feed(values);
     }
 
     @Override

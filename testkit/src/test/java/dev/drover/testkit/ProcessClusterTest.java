@@ -51,6 +51,14 @@ final class ProcessClusterTest {
             HostTensor empty = HostTensor.allocate(ArrayShape.of(DType.BF16, 0, 3));
             cluster.put(0, "empty", empty);
             assertThat(cluster.fetch(0, "empty")).isEqualTo(empty);
+            cluster.putAll(List.of(
+                    new Cluster.Put(1, "first", empty),
+                    new Cluster.Put(0, "second", large),
+                    new Cluster.Put(1, "third", large),
+                    new Cluster.Put(1, "first", large)));
+            assertThat(cluster.fetch(1, "first")).isEqualTo(large);
+            assertThat(cluster.fetch(0, "second")).isEqualTo(large);
+            assertThat(cluster.fetch(1, "third")).isEqualTo(large);
             cluster.run(3, 4, reports::addAll);
         }
         assertThat(reports).hasSize(8).contains(new StepReport(6, 5, 0, 6, Map.of("loss", 4.0)));

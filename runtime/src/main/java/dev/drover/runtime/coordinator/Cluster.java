@@ -21,6 +21,7 @@ import dev.drover.runtime.wire.proto.LoadReply;
 import dev.drover.runtime.wire.proto.LoadRequest;
 import dev.drover.runtime.wire.proto.OpenRendezvousRequest;
 import dev.drover.runtime.wire.proto.PutReply;
+import dev.drover.runtime.wire.proto.PutRequest;
 import dev.drover.runtime.wire.proto.Registration;
 import dev.drover.runtime.wire.proto.SaveReply;
 import dev.drover.runtime.wire.proto.SaveRequest;
@@ -260,18 +261,24 @@ public final class Cluster implements AutoCloseable {
     /** Sends values; those for different workers at the same time, those for one in order. */
     public void putAll(List<Put> puts) {
         long deadlineNanos = deadline(options.callDeadline());
+        Map<Integer, List<TensorPiece>> piecesByRank = new TreeMap<>();
+        for (Put put : puts) {
+            piecesByRank
+                    .computeIfAbsent(put.rank(), rank -> new ArrayList<>())
+                    .addAll(Wire.pieces(put.name(), put.value()));
+        }
         // Calls that are under way at once may overtake each other, so each waits for the one before.
         Map<Integer, CompletableFuture<PutReply>> lastByRank = new TreeMap<>();
-        for (Put put : puts) {
-            for (TensorPiece piece : Wire.pieces(put.name(), put.value())) {
+        piecesByRank.forEach((rank, pieces) -> {
+            for (PutRequest request : Wire.requests(pieces)) {
                 lastByRank.compute(
-                        put.rank(),
-                        (rank, last) -> last == null
-                                ? invoke(rank, options.callDeadline(), stub -> stub.put(piece))
+                        rank,
+                        (r, last) -> last == null
+                                ? invoke(rank, options.callDeadline(), stub -> stub.put(request))
                                 : last.thenCompose(
-                                        done -> invoke(rank, options.callDeadline(), stub -> stub.put(piece))));
+                                        done -> invoke(rank, options.callDeadline(), stub -> stub.put(request))));
             }
-        }
+        });
         lastByRank.forEach((rank, last) -> {
             PutReply unused = await(last, deadlineNanos, rank, "put");
         });

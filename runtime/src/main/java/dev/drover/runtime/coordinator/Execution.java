@@ -81,15 +81,24 @@ public final class Execution {
 
     /** Replaces a state input everywhere. */
     public void setState(int input, Literal whole) {
-        put(input, whole, true);
+        cluster.putAll(puts(input, whole, true));
     }
 
     /** Gives a data input for the next step that has none yet. */
     public void feed(int input, Literal whole) {
-        put(input, whole, false);
+        cluster.putAll(puts(input, whole, false));
     }
 
-    private void put(int input, Literal whole, boolean persistent) {
+    /** Gives the data inputs of some steps, by input, at once. */
+    public void feed(List<Map<Integer, Literal>> steps) {
+        List<Cluster.Put> puts = new ArrayList<>();
+        for (Map<Integer, Literal> step : steps) {
+            step.forEach((input, whole) -> puts.addAll(puts(input, whole, false)));
+        }
+        cluster.putAll(puts);
+    }
+
+    private List<Cluster.Put> puts(int input, Literal whole, boolean persistent) {
         List<Cluster.Put> puts = new ArrayList<>();
         for (WorkerPlan worker : plan.workers()) {
             for (Feed feed : worker.feeds()) {
@@ -102,7 +111,7 @@ public final class Execution {
                 }
             }
         }
-        cluster.putAll(puts);
+        return puts;
     }
 
     /** The part of a value that a worker holds, micro-batches stacked along a new first dim. */

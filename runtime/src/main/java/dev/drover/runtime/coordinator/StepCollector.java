@@ -3,6 +3,7 @@ package dev.drover.runtime.coordinator;
 import dev.drover.ir.UserError;
 import dev.drover.runtime.wire.proto.RunRequest;
 import dev.drover.runtime.wire.proto.StepMessage;
+import dev.drover.runtime.wire.proto.StepMessages;
 import dev.drover.runtime.wire.proto.WorkerControlGrpc;
 import dev.drover.runtime.worker.StepReport;
 import io.grpc.Context;
@@ -96,7 +97,7 @@ final class StepCollector implements AutoCloseable {
         context.close();
     }
 
-    private final class Reports implements StreamObserver<StepMessage> {
+    private final class Reports implements StreamObserver<StepMessages> {
         private final int rank;
 
         Reports(int rank) {
@@ -104,15 +105,17 @@ final class StepCollector implements AutoCloseable {
         }
 
         @Override
-        public void onNext(StepMessage message) {
-            reportsByRank
-                    .get(rank)
-                    .add(new StepReport(
-                            message.getStep(),
-                            message.getElapsedNanos(),
-                            message.getProcessorNanos(),
-                            message.getPeakBytes(),
-                            message.getScalarsMap()));
+        public void onNext(StepMessages messages) {
+            for (StepMessage message : messages.getStepsList()) {
+                reportsByRank
+                        .get(rank)
+                        .add(new StepReport(
+                                message.getStep(),
+                                message.getElapsedNanos(),
+                                message.getProcessorNanos(),
+                                message.getPeakBytes(),
+                                message.getScalarsMap()));
+            }
         }
 
         @Override

@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
+import dev.drover.runtime.wire.proto.PutRequest;
 import dev.drover.runtime.wire.proto.TensorPiece;
 import io.grpc.BindableService;
 import io.grpc.ManagedChannel;
@@ -84,6 +85,26 @@ public final class Wire {
             offset += PIECE_BYTES;
         } while (offset < tensor.shape().sizeBytes());
         return pieces;
+    }
+
+    /** Pieces in as few requests as they fit in. */
+    public static List<PutRequest> requests(List<TensorPiece> pieces) {
+        List<PutRequest> requests = new ArrayList<>();
+        PutRequest.Builder request = PutRequest.newBuilder();
+        long bytes = 0;
+        for (TensorPiece piece : pieces) {
+            if (bytes + piece.getData().size() > PIECE_BYTES && request.getPiecesCount() > 0) {
+                requests.add(request.build());
+                request.clear();
+                bytes = 0;
+            }
+            request.addPieces(piece);
+            bytes += piece.getData().size();
+        }
+        if (request.getPiecesCount() > 0) {
+            requests.add(request.build());
+        }
+        return requests;
     }
 
     /** The whole tensor that a piece belongs to, still empty. */

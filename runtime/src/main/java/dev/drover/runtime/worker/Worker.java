@@ -15,12 +15,14 @@ import dev.drover.runtime.wire.proto.LoadReply;
 import dev.drover.runtime.wire.proto.LoadRequest;
 import dev.drover.runtime.wire.proto.OpenRendezvousRequest;
 import dev.drover.runtime.wire.proto.PutReply;
+import dev.drover.runtime.wire.proto.PutRequest;
 import dev.drover.runtime.wire.proto.RunRequest;
 import dev.drover.runtime.wire.proto.SaveReply;
 import dev.drover.runtime.wire.proto.SaveRequest;
 import dev.drover.runtime.wire.proto.ShutdownReply;
 import dev.drover.runtime.wire.proto.ShutdownRequest;
 import dev.drover.runtime.wire.proto.StepMessage;
+import dev.drover.runtime.wire.proto.StepMessages;
 import dev.drover.runtime.wire.proto.TensorPiece;
 import dev.drover.runtime.wire.proto.WorkerControlGrpc;
 import dev.drover.safetensors.Safetensors;
@@ -55,6 +57,8 @@ import org.jspecify.annotations.Nullable;
 public final class Worker {
 
     private static final long CLOSE_DEADLINE_SECONDS = 3;
+    /** Short steps are reported together: a message takes the coordinator and the worker some tenths of a millisecond. */
+    private static final long REPORT_NANOS = 200_000_000L;
 
     private final WorkerOptions options;
     private final ExecutorService work = Executors.newSingleThreadExecutor(task -> new Thread(task, "worker"));
@@ -250,36 +254,55 @@ public final class Worker {
         }
 
         @Override
-        public void run(RunRequest request, StreamObserver<StepMessage> out) {
-            ServerCallStreamObserver<StepMessage> call = (ServerCallStreamObserver<StepMessage>) out;
+        public void run(RunRequest request, StreamObserver<StepMessages> out) {
+            ServerCallStreamObserver<StepMessages> call = (ServerCallStreamObserver<StepMessages>) out;
             call.setOnCancelHandler(() -> {});
             inOrder("run", out, o -> {
-                for (int i = 0; i < request.getSteps() && !call.isCancelled(); i++) {
-                    StepReport report = workload().run(request.getFirstStep() + i);
-                    o.onNext(StepMessage.newBuilder()
-                            .setStep(report.step())
-                            .setElapsedNanos(report.elapsedNanos())
-                            .setProcessorNanos(report.processorNanos())
-                            .setPeakBytes(report.peakBytes())
-                            .putAllScalars(report.scalars())
-                            .build());
+                StepMessages.Builder ended = StepMessages.newBuilder();
+                long sentNanos = System.nanoTime() - REPORT_NANOS;
+                try {
+                    for (int i = 0; i < request.getSteps() && !call.isCancelled(); i++) {
+                        ended.addSteps(message(workload().run(request.getFirstStep() + i)));
+                        if (System.nanoTime() - sentNanos >= REPORT_NANOS) {
+                            o.onNext(ended.build());
+                            ended.clear();
+                            sentNanos = System.nanoTime();
+                        }
+                    }
+                } finally {
+                    if (ended.getStepsCount() > 0 && !call.isCancelled()) {
+                        o.onNext(ended.build());
+                    }
                 }
             });
         }
 
+        private static StepMessage message(StepReport report) {
+            return StepMessage.newBuilder()
+                    .setStep(report.step())
+                    .setElapsedNanos(report.elapsedNanos())
+                    .setProcessorNanos(report.processorNanos())
+                    .setPeakBytes(report.peakBytes())
+                    .putAllScalars(report.scalars())
+                    .build();
+        }
+
         @Override
-        public void put(TensorPiece piece, StreamObserver<PutReply> out) {
+        public void put(PutRequest request, StreamObserver<PutReply> out) {
             inOrder("put", out, o -> {
-                if (piece.getOffset() == 0 || incoming == null) {
-                    incoming = Wire.allocateFor(piece);
-                }
-                Wire.copy(piece, incoming);
-                if (piece.getOffset() + piece.getData().size() == piece.getSizeBytes()) {
-                    workload().put(piece.getName(), incoming);
-                    incoming = null;
-                }
+                request.getPiecesList().forEach(this::put);
                 o.onNext(PutReply.getDefaultInstance());
             });
+        }
+
+        private void put(TensorPiece piece) {
+            HostTensor value = piece.getOffset() == 0 || incoming == null ? Wire.allocateFor(piece) : incoming;
+            Wire.copy(piece, value);
+            incoming = value;
+            if (piece.getOffset() + piece.getData().size() == piece.getSizeBytes()) {
+                workload().put(piece.getName(), value);
+                incoming = null;
+            }
         }
 
         @Override
