@@ -70,6 +70,11 @@ public record DynamicSlice(List<Long> sizes) implements Op {
     }
 
     @Override
+    public boolean readsAll(int operand) {
+        return operand != 0;
+    }
+
+    @Override
     public void print(OpWriter writer) {
         writer.numbers("dynamic_slice_sizes", sizes);
     }

@@ -31,6 +31,11 @@ public record Gather(GatherDims dims, List<Long> sliceSizes) implements Op {
     }
 
     @Override
+    public boolean readsAll(int operand) {
+        return operand != 0;
+    }
+
+    @Override
     public void print(OpWriter writer) {
         dims.print(writer);
         writer.numbers("slice_sizes", sliceSizes);

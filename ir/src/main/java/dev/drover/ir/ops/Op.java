@@ -49,6 +49,11 @@ public interface Op {
         return false;
     }
 
+    /** Whether all of an operand is read, or of the array in which something is looked up only as much as the result has. */
+    default boolean readsAll(int operand) {
+        return true;
+    }
+
     /** Computations named in attributes, in the order in which they are printed. */
     default List<Computation> calls() {
         return List.of();

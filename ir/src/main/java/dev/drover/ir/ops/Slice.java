@@ -106,6 +106,11 @@ public record Slice(List<Long> starts, List<Long> limits, List<Long> strides) im
     }
 
     @Override
+    public boolean readsAll(int operand) {
+        return operand != 0;
+    }
+
+    @Override
     public void print(OpWriter writer) {
         writer.attribute("slice", ranges());
     }

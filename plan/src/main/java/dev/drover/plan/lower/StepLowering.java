@@ -24,7 +24,9 @@ import dev.drover.plan.sharding.ReshardStep;
 import dev.drover.plan.sharding.Sharding;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.LongUnaryOperator;
 
 /**
@@ -43,6 +45,7 @@ final class StepLowering {
     private final ComputationBuilder builder;
     private final OpBuilder build;
     private final Mesh mesh;
+    private final Map<Integer, Instruction> alongByAxis = new HashMap<>();
     private int channels;
 
     StepLowering(ComputationBuilder builder, Mesh mesh) {
@@ -136,7 +139,12 @@ final class StepLowering {
         return build.slice(builder.add(new AllGather(channel(axis), dim, mesh.size(axis)), block), dim, 0, size);
     }
 
+    /** Made once: what is made of nothing but itself each program makes for itself where it needs it. */
     private Instruction along(int axis) {
+        return alongByAxis.computeIfAbsent(axis, this::digit);
+    }
+
+    private Instruction digit(int axis) {
         Instruction device = build.convert(builder.add(new PartitionId()), DType.S32);
         Instruction row = mesh.deviceStride(axis) == 1 ? device : build.div(device, mesh.deviceStride(axis));
         return build.binary(BinaryKind.REMAINDER, row, build.constant(DType.S32, mesh.size(axis)));

@@ -1,6 +1,6 @@
 package dev.drover.plan.sharding;
 
-/** What a collective along one mesh axis takes. */
+/** What the steps of resharding take: collectives along one mesh axis, and local ones. */
 @FunctionalInterface
 public interface CollectiveCost {
 
@@ -11,4 +11,14 @@ public interface CollectiveCost {
      *     output for all-gather
      */
     double nanos(CollectiveKind kind, int axis, long sizeBytes);
+
+    /**
+     * Time in nanoseconds of a step without a collective: the device cuts its part out of what it has, or keeps it on one device alone. It
+     * must not look free, or paths would take detours through it.
+     *
+     * @param sizeBytes what the device has after it
+     */
+    default double localNanos(long sizeBytes) {
+        return 1;
+    }
 }

@@ -95,7 +95,7 @@ final class ReshardNanos {
         }
         CollectiveKind kind = Resharder.collective(before, after);
         double step = kind == null
-                ? Resharder.LOCAL_STEP_NANOS
+                ? cost.localNanos(localBytes(next))
                 : cost.nanos(kind, axis, localBytes(kind == CollectiveKind.ALL_GATHER ? next : at));
         nanos[next] = Math.min(nanos[next], nanos[at] + step);
     }

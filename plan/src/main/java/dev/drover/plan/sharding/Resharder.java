@@ -26,9 +26,6 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  */
 public final class Resharder {
-    /** A local step reads and writes memory; it must not look free, or paths would take detours through it. */
-    static final double LOCAL_STEP_NANOS = 1;
-
     private final Mesh mesh;
     private final CollectiveCost cost;
     private final Map<Query, List<ReshardStep>> pathByQuery = new HashMap<>();
@@ -139,7 +136,7 @@ public final class Resharder {
         }
         CollectiveKind kind = collective(before, after);
         if (kind == null) {
-            return new ReshardStep(axis, from, to, null, 0, LOCAL_STEP_NANOS);
+            return new ReshardStep(axis, from, to, null, 0, cost.localNanos(to.localBytes(shape, mesh)));
         }
         long bytes = (kind == CollectiveKind.ALL_GATHER ? to : from).localBytes(shape, mesh);
         return new ReshardStep(axis, from, to, kind, bytes, cost.nanos(kind, axis, bytes));

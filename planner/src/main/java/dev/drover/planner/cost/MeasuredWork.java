@@ -77,10 +77,15 @@ final class MeasuredWork {
         return switch (kind(instruction)) {
             case NONE, DOT -> own;
             case READ -> own + call + passNanos(bytes(operands));
-            case MOVE -> own + call + passNanos(2 * bytes(results));
+            case MOVE -> own + moveNanos(bytes(results));
             // Mostly in a chain of some ops, of which one in three results goes to memory.
             default -> own + call / 3 + passNanos(bytes(results)) / 3 + elementwiseNanos(instruction, results);
         };
+    }
+
+    /** A kernel that reads and writes so many bytes. */
+    double moveNanos(double bytes) {
+        return callNanos() + passNanos(2 * bytes);
     }
 
     /** A kernel, however small. */

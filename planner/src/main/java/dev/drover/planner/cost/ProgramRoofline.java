@@ -75,7 +75,8 @@ public final class ProgramRoofline implements ProgramCost {
                 overlap.compute(instruction, nanos[instruction.id()] * share);
             }
         }
-        return new ProgramTime(Math.round(compute), Math.round(overlap.exposedNanos()));
+        // Not rounded down, so that no sum of the same times is a bound above the step.
+        return new ProgramTime((long) Math.ceil(compute), Math.round(overlap.exposedNanos()));
     }
 
     private double collectiveNanos(Instruction instruction, Collective exchange, List<Integer> meshRanks) {

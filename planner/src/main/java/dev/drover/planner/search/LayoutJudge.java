@@ -1,10 +1,8 @@
 package dev.drover.planner.search;
 
 import dev.drover.ir.UserError;
-import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.ops.Collective;
-import dev.drover.ir.type.Shape;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.cluster.Measured;
 import dev.drover.plan.lower.PlanCompiler;
@@ -31,7 +29,6 @@ import dev.drover.planner.spmd.MeshPrices;
 import dev.drover.planner.spmd.StepShardings;
 import dev.drover.solver.SolveOptions;
 import dev.drover.solver.StrategyProblem;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -220,9 +217,6 @@ final class LayoutJudge {
         if (isMeasured) {
             return 0;
         }
-        // What programs hand to each other they take as parameters.
-        Map<Shape, Double> nanosByShape = new HashMap<>();
-        ComputationBuilder parameters = new ComputationBuilder("fed");
         return ComputeFloor.nanos(
                 local.computation(),
                 local.freeValues(),
@@ -233,9 +227,7 @@ final class LayoutJudge {
                     return ComputeFloor.part(
                             open.assignment().stage(made), open.assignment().phase(made));
                 },
-                instruction -> instruction.op() instanceof Collective ? 0 : roofline.localNanos(instruction),
-                value -> nanosByShape.computeIfAbsent(
-                        value.shape(), shape -> roofline.localNanos(parameters.parameter("fed", shape))));
+                instruction -> instruction.op() instanceof Collective ? 0 : roofline.localNanos(instruction));
     }
 
     /**

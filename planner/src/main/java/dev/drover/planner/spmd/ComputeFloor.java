@@ -2,7 +2,6 @@ package dev.drover.planner.spmd;
 
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.ops.Parameter;
 import dev.drover.plan.stage.FreeValues;
 import dev.drover.plan.stage.Phase;
 import java.util.Arrays;
@@ -25,7 +24,7 @@ import java.util.function.ToDoubleFunction;
  *   stage 1       [p][f0]..    [b0][b1]        [q..]
  * </pre>
  *
- * What each program makes for itself or is fed (free values, parameters, what another part made) counts once in every part that uses it.
+ * What each program makes for itself (free values) counts once in every part that uses it; what it is fed takes nothing.
  */
 public final class ComputeFloor {
     private static final int PHASES = Phase.values().length;
@@ -53,7 +52,6 @@ public final class ComputeFloor {
      * @param free by instruction id: made by each program that uses it
      * @param partById by instruction id, see {@link #part}
      * @param nanos of an instruction, once
-     * @param fed nanoseconds for taking a value that another part made, once
      */
     public static double nanos(
             Computation computation,
@@ -61,46 +59,33 @@ public final class ComputeFloor {
             int stages,
             int microBatches,
             IntUnaryOperator partById,
-            ToDoubleFunction<Instruction> nanos,
-            ToDoubleFunction<Instruction> fed) {
+            ToDoubleFunction<Instruction> nanos) {
         ComputeFloor floor = new ComputeFloor(computation, free, stages);
-        floor.sum(partById, nanos, fed);
+        floor.sum(partById, nanos);
         return floor.step(microBatches);
     }
 
-    private void sum(
-            IntUnaryOperator partById, ToDoubleFunction<Instruction> nanos, ToDoubleFunction<Instruction> fed) {
+    private void sum(IntUnaryOperator partById, ToDoubleFunction<Instruction> nanos) {
         List<Instruction> instructions = computation.instructions();
         BitSet[] usesById = new BitSet[instructions.size()];
         Arrays.setAll(usesById, id -> new BitSet());
         for (int id = instructions.size() - 1; id >= 0; id--) {
             Instruction instruction = instructions.get(id);
-            BitSet uses = usesById[id];
-            BitSet parts = uses;
-            if (instruction == computation.root()) {
+            if (instruction == computation.root() || FreeValues.isTaskWork(instruction)) {
                 continue;
-            } else if (FreeValues.isTaskWork(instruction)) {
-                add(uses, instruction, fed);
-                continue;
-            } else if (free[id] || instruction.op() instanceof Parameter) {
-                add(uses, instruction, nanos);
-            } else {
+            }
+            BitSet parts = usesById[id];
+            if (!free[id]) {
                 parts = new BitSet();
                 parts.set(partById.applyAsInt(id));
-                uses.andNot(parts);
-                add(parts, instruction, nanos);
-                add(uses, instruction, fed);
+            }
+            if (!parts.isEmpty()) {
+                double one = nanos.applyAsDouble(instruction);
+                parts.stream().forEach(part -> nanosByPart[part] += one);
             }
             for (Instruction operand : instruction.operands()) {
                 usesById[operand.id()].or(parts);
             }
-        }
-    }
-
-    private void add(BitSet parts, Instruction instruction, ToDoubleFunction<Instruction> nanos) {
-        if (!parts.isEmpty()) {
-            double one = nanos.applyAsDouble(instruction);
-            parts.stream().forEach(part -> nanosByPart[part] += one);
         }
     }
 

@@ -35,7 +35,17 @@ final class ExchangePrices {
     ExchangePrices(Resharder alone) {
         this.alone = alone;
         CollectiveCost cost = alone.cost();
-        this.joined = new Resharder(alone.mesh(), (kind, axis, bytes) -> joinedNanos(cost, kind, axis, bytes));
+        this.joined = new Resharder(alone.mesh(), new CollectiveCost() {
+            @Override
+            public double nanos(CollectiveKind kind, int axis, long sizeBytes) {
+                return joinedNanos(cost, kind, axis, sizeBytes);
+            }
+
+            @Override
+            public double localNanos(long sizeBytes) {
+                return cost.localNanos(sizeBytes);
+            }
+        });
     }
 
     private static double joinedNanos(CollectiveCost cost, CollectiveKind kind, int axis, long bytes) {

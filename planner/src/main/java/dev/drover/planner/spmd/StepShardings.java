@@ -63,8 +63,7 @@ public final class StepShardings {
                 assignment.stages(),
                 cut.microBatches(),
                 id -> ComputeFloor.part(assignment.stage(id), assignment.phase(id)),
-                problem::leastNanos,
-                value -> 0);
+                problem::leastNanos);
     }
 
     private SpmdInput input() {

@@ -26,6 +26,7 @@ import dev.drover.plan.text.PlanText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -213,12 +214,15 @@ class PlanSearchTest {
         LayoutJudge judge = new LayoutJudge(flat, cluster("s1:4"), DeviceMemory.ESTIMATE, 1, () -> 60);
         for (Layout layout : Layouts.of(4, TimeCut.batchSize(flat), SearchOptions.OPEN)) {
             assertThat(judge.prospect(layout)).isInstanceOfSatisfying(LayoutJudge.Prospect.Open.class, open -> {
-                Verdict.Judged judged = (Verdict.Judged) judge.judge(open, judge.fastest(open), null);
+                LayoutJudge.Fastest fastest = Objects.requireNonNull(judge.fastest(open));
+                Verdict.Judged judged = (Verdict.Judged) judge.judge(open, fastest, null);
                 assertThat(open.leastNanos() / judged.simulated().stepNanos())
                         .as(layout.text())
                         .isBetween(0.4, 1.0);
-                // What its shardings come to bounds it too: against itself it is not left out.
-                assertThat(judge.judge(open, judge.fastest(open), judged)).isInstanceOf(Verdict.Judged.class);
+                // What its shardings come to bounds it too, and closer.
+                assertThat(fastest.leastNanos())
+                        .as(layout.text())
+                        .isBetween(open.leastNanos(), judged.simulated().stepNanos());
             });
         }
     }
@@ -235,10 +239,12 @@ class PlanSearchTest {
                 assertThat(judged.peakBytes())
                         .as(layout.text())
                         .isGreaterThanOrEqualTo((MemoryFloor.stateBytes(flat) + waiting) / 4);
-                // The solver's count of memory decides under a limit, so it must be near what workers need.
+                // The solver's count of memory decides under a limit, so it must be near what workers need. It counts a
+                // gradient as it
+                // is made to its last use, also where a device soon keeps only its part of the sum.
                 assertThat((double) judged.found().solution().peakUsage() / judged.peakBytes())
                         .as(layout.text())
-                        .isBetween(layout.stages() == 1 ? 0.9 : 0.75, 1.01);
+                        .isBetween(layout.stages() == 1 ? 0.9 : 0.75, 1.05);
             });
         }
     }
