@@ -185,25 +185,38 @@ public final class TorchProgram implements AutoCloseable {
     }
 
     /**
-     * Runs once. Inputs are only read; outputs are written, each in its memory: that of the input whose memory the output takes over
-     * where the layout says so.
+     * A run on tensors that stay open, as often as wanted. Inputs are only read; outputs are written, each in its memory: that of the input
+     * whose memory the output takes over where the layout says so.
      */
-    public synchronized void runInto(List<TorchTensor> inputs, List<TorchTensor> outputs) {
-        if (closed) {
-            throw new IllegalStateException("The program must be open.");
-        }
+    public Runnable on(List<TorchTensor> inputs, List<TorchTensor> outputs) {
         check(inputs);
+        List<Place> places = new ArrayList<>();
+        List<TorchMemory.Block> blocks = new ArrayList<>();
         for (int i = 0; i < inputs.size(); i++) {
-            move(bound.inputs().get(i), inputs.get(i).block());
+            places.add(bound.inputs().get(i));
+            blocks.add(inputs.get(i).block());
         }
         for (int i = 0; i < outputs.size(); i++) {
             int donor = compiled.outputs().get(i).fromInput();
             if (donor < 0) {
-                move(bound.outputs().get(i), outputs.get(i).block());
+                places.add(bound.outputs().get(i));
+                blocks.add(outputs.get(i).block());
             } else if (outputs.get(i).address() != inputs.get(donor).address()) {
                 throw new IllegalArgumentException(
                         "The output (" + i + ") must lie in the place of the input (" + donor + ").");
             }
+        }
+        Place[] moved = places.toArray(Place[]::new);
+        TorchMemory.Block[] targets = blocks.toArray(TorchMemory.Block[]::new);
+        return () -> run(moved, targets);
+    }
+
+    private synchronized void run(Place[] places, TorchMemory.Block[] targets) {
+        if (closed) {
+            throw new IllegalStateException("The program must be open.");
+        }
+        for (int i = 0; i < places.length; i++) {
+            move(places[i], targets[i]);
         }
         execute();
     }

@@ -21,8 +21,11 @@ public interface DeviceProgram extends AutoCloseable {
     void bind(
             Device.Arena arena, long poolOffsetBytes, long constantsOffsetBytes, @Nullable Communicators communicators);
 
-    /** Runs once. Inputs are read, outputs written; an output that takes over the memory of an input lies where that lies. */
-    void run(List<DeviceTensor> inputs, List<DeviceTensor> outputs);
+    /**
+     * A run on tensors, as often as wanted: inputs are read, outputs written; an output that takes over the memory of an input lies where
+     * that lies.
+     */
+    Runnable on(List<DeviceTensor> inputs, List<DeviceTensor> outputs);
 
     @Override
     void close();

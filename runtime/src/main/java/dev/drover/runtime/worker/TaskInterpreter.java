@@ -58,7 +58,9 @@ public final class TaskInterpreter implements Workload {
     private final Map<Integer, Feed> feedByInput = new TreeMap<>();
     private final Map<Integer, Queue<HostTensor>> dataByInput = new HashMap<>();
     private final Set<ValueRef> stateWithValue = new HashSet<>();
-    private final Set<ValueRef> startedSums = new HashSet<>();
+    /** What each task does, by its number. */
+    private final List<Runnable> actions = new ArrayList<>();
+
     private volatile @Nullable Task current;
 
     /**
@@ -92,6 +94,8 @@ public final class TaskInterpreter implements Workload {
                 layout.constants(number).offsetBytes(),
                 communicators));
         declare();
+        Set<ValueRef> sums = new HashSet<>();
+        worker.tasks().forEach(task -> actions.add(action(task, sums)));
         InitialState initial = InitialState.of(options, worker.feeds());
         for (Feed feed : worker.feeds()) {
             if (feed.persistent()) {
@@ -190,13 +194,13 @@ public final class TaskInterpreter implements Workload {
         if (name.startsWith(INPUT)) {
             @Nullable Feed feed = feedByInput.get(number(name, INPUT));
             if (feed != null && feed.persistent()) {
-                return device.download(values.get(feed.value(), ONCE));
+                return device.download(values.slot(feed.value(), ONCE).get());
             }
         } else {
             int output = number(name, OUTPUT);
             for (Fetch fetch : worker.fetches()) {
                 if (fetch.output() == output) {
-                    return device.download(values.get(fetch.value(), ONCE));
+                    return device.download(values.slot(fetch.value(), ONCE).get());
                 }
             }
         }
@@ -233,7 +237,7 @@ public final class TaskInterpreter implements Workload {
     private void feed(ValueRef value, HostTensor given) {
         if (!value.perMicroBatch()) {
             if (values.isDeclared(value, ONCE)) {
-                values.writtenAtFirstUse(value, ONCE, tensor -> device.upload(given, tensor));
+                values.slot(value, ONCE).writtenAtFirstUse(tensor -> device.upload(given, tensor));
             }
             return;
         }
@@ -246,7 +250,7 @@ public final class TaskInterpreter implements Workload {
                         .position(m * partBytes)
                         .limit((m + 1) * partBytes)
                         .slice();
-                values.writtenAtFirstUse(value, m, tensor -> device.upload(new HostTensor(part, bytes), tensor));
+                values.slot(value, m).writtenAtFirstUse(tensor -> device.upload(new HostTensor(part, bytes), tensor));
             }
         }
     }
@@ -257,12 +261,11 @@ public final class TaskInterpreter implements Workload {
     public StepReport run(long step) {
         long startNanos = System.nanoTime();
         long startProcessorNanos = CLOCK.getCurrentThreadCpuTime();
-        startedSums.clear();
         feedData(step);
         lanes.begin();
-        for (Task task : worker.tasks()) {
-            current = task;
-            perform(task);
+        for (int i = 0; i < actions.size(); i++) {
+            current = worker.tasks().get(i);
+            actions.get(i).run();
         }
         lanes.awaitSends();
         current = null;
@@ -275,54 +278,99 @@ public final class TaskInterpreter implements Workload {
                 scalars);
     }
 
-    private void perform(Task task) {
+    /**
+     * What a task does, with the places of its values looked up.
+     *
+     * @param sums that earlier tasks have begun; a task that begins one is added
+     */
+    private Runnable action(Task task, Set<ValueRef> sums) {
         if (task instanceof Task.Run run) {
-            run(run);
+            return run(run);
         } else if (task instanceof Task.Send send) {
-            lanes.send(send, values.get(send.value(), send.microBatch()));
+            Values.Slot value = values.slot(send.value(), send.microBatch());
+            return () -> lanes.send(send, value.get());
         } else if (task instanceof Task.Receive receive) {
-            values.arrives(receive.value(), receive.microBatch(), lanes.receive());
+            Values.Slot value = values.slot(receive.value(), receive.microBatch());
+            return () -> value.arrives(lanes.receive());
         } else if (task instanceof Task.Accumulate accumulate) {
-            accumulate(accumulate);
+            return accumulate(accumulate, sums.add(accumulate.into()));
         } else if (task instanceof Task.Stack stack) {
-            stack(stack);
+            return stack(stack);
         } else if (task instanceof Task.Free free) {
             // The layout knows when its place is used again; what arrives must have arrived before.
-            values.get(free.value(), free.microBatch());
+            Values.Slot value = values.slot(free.value(), free.microBatch());
+            return () -> {
+                DeviceTensor unused = value.get();
+            };
         } else if (task instanceof Task.Update update) {
-            update(update);
-        } else {
-            throw new IllegalStateException("The task (" + task + ") must be known.");
+            return update(update);
         }
+        throw new IllegalStateException("The task (" + task + ") must be known.");
     }
 
-    private void run(Task.Run run) {
+    private Runnable run(Task.Run run) {
         Program program = plan.programs().get(run.program());
-        List<DeviceTensor> inputs = new ArrayList<>(program.inputs().size());
-        for (ValueRef input : program.inputs()) {
-            inputs.add(values.get(input, run.microBatch()));
-        }
-        List<DeviceTensor> outputs = new ArrayList<>(program.outputs().size());
-        for (ValueRef output : program.outputs()) {
-            outputs.add(values.place(output, run.microBatch()));
-        }
-        compiled(run.program()).run(inputs, outputs);
+        List<Values.Slot> inputs = program.inputs().stream()
+                .map(input -> values.slot(input, run.microBatch()))
+                .toList();
+        List<DeviceTensor> outputs = program.outputs().stream()
+                .map(output -> values.place(output, run.microBatch()))
+                .toList();
+        Runnable call = compiled(run.program())
+                .on(inputs.stream().map(Values.Slot::place).toList(), outputs);
+        return () -> {
+            for (int i = 0; i < inputs.size(); i++) {
+                DeviceTensor unused = inputs.get(i).get();
+            }
+            call.run();
+        };
+    }
+
+    private boolean samePlace(ValueRef one, int microBatch, ValueRef other) {
+        return layout.region(one, microBatch).offsetBytes()
+                == layout.region(other, ONCE).offsetBytes();
     }
 
     /** A new state that was not written in the place of the old one is copied there. */
-    private void update(Task.Update update) {
-        if (layout.region(update.from(), ONCE).offsetBytes()
-                != layout.region(update.state(), ONCE).offsetBytes()) {
-            if (isSent(update.state())) {
+    private Runnable update(Task.Update update) {
+        if (samePlace(update.from(), ONCE, update.state())) {
+            return () -> {};
+        }
+        boolean sent = isSent(update.state());
+        Values.Slot from = values.slot(update.from(), ONCE);
+        DeviceTensor state = values.place(update.state(), ONCE);
+        return () -> {
+            if (sent) {
                 lanes.awaitSends();
             }
-            device.copy(values.get(update.from(), ONCE), values.place(update.state(), ONCE));
-        }
+            device.copy(from.get(), state);
+        };
     }
 
     private boolean isSent(ValueRef value) {
         return worker.tasks().stream()
                 .anyMatch(task -> task instanceof Task.Send send && send.value().equals(value));
+    }
+
+    /** The first term becomes the sum, in its place unless it may still be read. */
+    private Runnable accumulate(Task.Accumulate task, boolean first) {
+        Values.Slot from = values.slot(task.from(), task.microBatch());
+        DeviceTensor into = values.place(task.into(), ONCE);
+        boolean inPlace = samePlace(task.from(), task.microBatch(), task.into());
+        return () -> {
+            DeviceTensor term = from.get();
+            if (!first) {
+                device.combine(into, term, task.reduction());
+            } else if (!inPlace) {
+                device.copy(term, into);
+            }
+        };
+    }
+
+    private Runnable stack(Task.Stack task) {
+        Values.Slot from = values.slot(task.from(), task.microBatch());
+        DeviceTensor into = values.place(task.into(), ONCE);
+        return () -> device.insert(from.get(), into, task.dim(), task.stride(), task.parts(), task.microBatch());
     }
 
     private DeviceProgram compiled(int program) {
@@ -333,28 +381,6 @@ public final class TaskInterpreter implements Workload {
         return compiled;
     }
 
-    /** The first term becomes the sum, in its place unless it may still be read. */
-    private void accumulate(Task.Accumulate task) {
-        DeviceTensor from = values.get(task.from(), task.microBatch());
-        DeviceTensor into = values.place(task.into(), ONCE);
-        if (!startedSums.add(task.into())) {
-            device.combine(into, from, task.reduction());
-        } else if (layout.region(task.from(), task.microBatch()).offsetBytes()
-                != layout.region(task.into(), ONCE).offsetBytes()) {
-            device.copy(from, into);
-        }
-    }
-
-    private void stack(Task.Stack task) {
-        device.insert(
-                values.get(task.from(), task.microBatch()),
-                values.place(task.into(), ONCE),
-                task.dim(),
-                task.stride(),
-                task.parts(),
-                task.microBatch());
-    }
-
     /** Fetched numbers, such as the loss. */
     private Map<String, Double> scalars() {
         Map<String, Double> scalars = new TreeMap<>();
@@ -362,7 +388,7 @@ public final class TaskInterpreter implements Workload {
             ArrayShape shape = fetch.slice().whole();
             if (shape.rank() == 0 && (shape.dtype() == DType.F32 || shape.dtype() == DType.F64)) {
                 ByteBuffer bytes =
-                        device.download(values.get(fetch.value(), ONCE)).data();
+                        device.download(values.slot(fetch.value(), ONCE).get()).data();
                 scalars.put(
                         OUTPUT + fetch.output(), shape.dtype() == DType.F32 ? bytes.getFloat(0) : bytes.getDouble(0));
             }

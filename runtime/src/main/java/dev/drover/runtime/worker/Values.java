@@ -27,12 +27,49 @@ final class Values implements AutoCloseable {
         }
     }
 
+    /** Where a value lies, and what has to happen before it can be read. */
+    static final class Slot {
+        private final DeviceTensor tensor;
+        private @Nullable Transfer arrival;
+        private @Nullable Consumer<DeviceTensor> writer;
+
+        private Slot(DeviceTensor tensor) {
+            this.tensor = tensor;
+        }
+
+        /** Whatever is there now. */
+        DeviceTensor place() {
+            return tensor;
+        }
+
+        /** The value with its elements; waits for them to arrive. */
+        DeviceTensor get() {
+            Transfer arriving = arrival;
+            if (arriving != null) {
+                arrival = null;
+                arriving.await();
+            }
+            Consumer<DeviceTensor> writing = writer;
+            if (writing != null) {
+                writer = null;
+                writing.accept(tensor);
+            }
+            return tensor;
+        }
+
+        void arrives(Transfer transfer) {
+            arrival = transfer;
+        }
+
+        /** Input data comes into memory when it is first used. */
+        void writtenAtFirstUse(Consumer<DeviceTensor> write) {
+            writer = write;
+        }
+    }
+
     private final WorkerLayout layout;
     private final Device.Arena arena;
-    private final Map<Key, DeviceTensor> tensorByKey = new HashMap<>();
-    private final Map<Key, Transfer> arrivalByKey = new HashMap<>();
-    /** Input data that comes into memory when it is first used. */
-    private final Map<Key, Consumer<DeviceTensor>> writerByKey = new HashMap<>();
+    private final Map<Key, Slot> slotByKey = new HashMap<>();
 
     Values(WorkerLayout layout, Device.Arena arena) {
         this.layout = layout;
@@ -41,57 +78,31 @@ final class Values implements AutoCloseable {
 
     /** Says that a value exists, before it is used. Later calls are without effect. */
     void declare(ValueRef value, int microBatch, ArrayShape shape) {
-        tensorByKey.computeIfAbsent(
+        slotByKey.computeIfAbsent(
                 Key.of(value, microBatch),
-                key -> arena.tensor(layout.region(value, microBatch).offsetBytes(), shape));
+                key -> new Slot(arena.tensor(layout.region(value, microBatch).offsetBytes(), shape)));
     }
 
     boolean isDeclared(ValueRef value, int microBatch) {
-        return tensorByKey.containsKey(Key.of(value, microBatch));
+        return slotByKey.containsKey(Key.of(value, microBatch));
+    }
+
+    Slot slot(ValueRef value, int microBatch) {
+        Slot slot = slotByKey.get(Key.of(value, microBatch));
+        if (slot == null) {
+            throw new IllegalStateException("The value (" + Key.of(value, microBatch) + ") must be declared.");
+        }
+        return slot;
     }
 
     /** Where a value lies, whatever is there now. */
     DeviceTensor place(ValueRef value, int microBatch) {
-        DeviceTensor tensor = tensorByKey.get(Key.of(value, microBatch));
-        if (tensor == null) {
-            throw new IllegalStateException("The value (" + Key.of(value, microBatch) + ") must be declared.");
-        }
-        return tensor;
-    }
-
-    /** A value with its elements; waits for them to arrive. */
-    DeviceTensor get(ValueRef value, int microBatch) {
-        DeviceTensor tensor = place(value, microBatch);
-        if (!arrivalByKey.isEmpty() || !writerByKey.isEmpty()) {
-            settle(Key.of(value, microBatch), tensor);
-        }
-        return tensor;
-    }
-
-    private void settle(Key key, DeviceTensor tensor) {
-        @Nullable Transfer arrival = arrivalByKey.remove(key);
-        if (arrival != null) {
-            arrival.await();
-        }
-        @Nullable Consumer<DeviceTensor> writer = writerByKey.remove(key);
-        if (writer != null) {
-            writer.accept(tensor);
-        }
-    }
-
-    void arrives(ValueRef value, int microBatch, Transfer arrival) {
-        arrivalByKey.put(Key.of(value, microBatch), arrival);
-    }
-
-    void writtenAtFirstUse(ValueRef value, int microBatch, Consumer<DeviceTensor> writer) {
-        writerByKey.put(Key.of(value, microBatch), writer);
+        return slot(value, microBatch).place();
     }
 
     @Override
     public void close() {
-        tensorByKey.values().forEach(DeviceTensor::close);
-        tensorByKey.clear();
-        arrivalByKey.clear();
-        writerByKey.clear();
+        slotByKey.values().forEach(slot -> slot.place().close());
+        slotByKey.clear();
     }
 }

@@ -115,12 +115,12 @@ final class TorchDevice implements Device {
         }
 
         @Override
-        public void run(List<DeviceTensor> inputs, List<DeviceTensor> outputs) {
+        public Runnable on(List<DeviceTensor> inputs, List<DeviceTensor> outputs) {
             TorchProgram bound = program;
             if (bound == null) {
                 throw new IllegalStateException("The program must be bound before it runs.");
             }
-            bound.runInto(tensors(inputs), tensors(outputs));
+            return bound.on(tensors(inputs), tensors(outputs));
         }
 
         private static List<TorchTensor> tensors(List<DeviceTensor> held) {

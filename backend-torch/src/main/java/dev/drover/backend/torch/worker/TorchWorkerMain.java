@@ -7,16 +7,22 @@ import java.util.Map;
 
 /** Main class of a worker process. Started by a launcher only. */
 public final class TorchWorkerMain {
+    private static final String LOOPS = "dev/drover/backend/torch/kernel/BlockLoop.*";
+
     /**
-     * Options of a worker's process. The optimizing compiler begins at four times the usual calls: the workers of a machine all compile the
-     * same code in their first minute, and what a step calls often is compiled soon all the same. Off-heap memory is planned, not limited.
+     * Options of a worker's process. The optimizing compiler begins at twenty times the usual calls, for the workers of a machine all compile
+     * the same code in their first minute, and what a step calls often is compiled soon all the same. The loops of elementwise ops, in
+     * which Java itself computes, are compiled at once and each for itself. Off-heap memory is planned, not limited.
      */
     public static final List<String> JVM_OPTIONS = List.of(
             "-Xmx1g",
             "-XX:+UseSerialGC",
-            "-XX:Tier4InvocationThreshold=20000",
-            "-XX:Tier4MinInvocationThreshold=3000",
-            "-XX:Tier4CompileThreshold=40000",
+            "-XX:Tier4InvocationThreshold=100000",
+            "-XX:Tier4MinInvocationThreshold=15000",
+            "-XX:Tier4CompileThreshold=200000",
+            "-XX:CompileCommand=quiet",
+            "-XX:CompileCommand=CompileThresholdScaling," + LOOPS + ",0.02",
+            "-XX:CompileCommand=dontinline," + LOOPS,
             "-Dorg.bytedeco.javacpp.maxPhysicalBytes=0");
 
     private TorchWorkerMain() {}
