@@ -116,11 +116,11 @@ class BadFilesTest {
             new Wrong(
                     "1.0e9,",
                     "0,",
-                    "The bytesPerSecond (0.0) of a link at interHost of cluster (f.x, line 12) must be above 0."),
+                    "The bytesPerSecond (0.0) of a link at interHost of cluster (f.x, line 12) must be at least 1."),
             new Wrong(
                     "1.0e10,",
                     "-1,",
-                    "The bytesPerSecond (-1.0) of a link at intraHost of cluster (f.x, line 11) must be above 0."),
+                    "The bytesPerSecond (-1.0) of a link at intraHost of cluster (f.x, line 11) must be at least 1."),
             new Wrong(
                     "10000",
                     "-5",
@@ -128,7 +128,7 @@ class BadFilesTest {
             new Wrong(
                     "2000",
                     "0",
-                    "The memoryBytes (0) of device type (tiny) at deviceTypes[0] of cluster (f.x, line 3) must be above 0."),
+                    "The memoryBytes (0) of device type (tiny) at deviceTypes[0] of cluster (f.x, line 3) must be at least 1."),
             new Wrong("1.0e11", "0", "The memoryBytesPerSecond (0.0) of device type (tiny)"),
             new Wrong("1000", "-1", "The opOverheadNanos (-1) of device type (tiny)"),
             new Wrong("0.5", "1.5", "The usableShare (1.5) of device type (tiny)"),
@@ -172,7 +172,34 @@ class BadFilesTest {
             new Wrong(
                     "1e9,",
                     "0,",
-                    "The bytesPerSecond (0.0) of a link at cluster.interHost of plan (f.x, line 9) must be above 0."),
+                    "The bytesPerSecond (0.0) of a link at cluster.interHost of plan (f.x, line 9) must be at least 1."),
+            new Wrong("\"stages\": 1", "\"stages\": 0", "The stages (0) of plan (f.x) must be at least 1."),
+            new Wrong(
+                    "\"stages\": 1",
+                    "\"stages\": 2000000000",
+                    "The stages (2000000000) times the devices of the mesh (2) of plan (f.x) must be the 2 devices"),
+            new Wrong(
+                    "\"size\": 2",
+                    "\"size\": -2",
+                    "The size (-2) of mesh axis (x) at mesh.axes[0] of plan (f.x, line 12) must be at least 1."),
+            new Wrong("\"microBatches\": 1", "\"microBatches\": -1", "The microBatches (-1) of plan (f.x) must be"),
+            new Wrong("1f1b", "2f2b", "The schedule (2f2b) of plan (f.x) must be one of 1f1b, "),
+            new Wrong(
+                    "\"stage\": 0",
+                    "\"stage\": 1",
+                    "The stageRuns[0].stage (1) of plan (f.x) must be at least 0 and below the number of stages (1)."),
+            new Wrong(
+                    "\"dot.1\": \"b\"",
+                    "\"dot.1\": \"b -\"",
+                    "The strategies.dot.1 (b -) of plan (f.x) must say one thing for each of the 1 axes of mesh 2."),
+            new Wrong(
+                    "\"latencyNanos\": 1000,",
+                    "\"latencyNanos\": 9000000000000000000,",
+                    "The latencyNanos (9000000000000000000) of a link at cluster.intraHost of plan (f.x, line 8) must be at"),
+            new Wrong(
+                    "\"nanosBySizeByKind\": \\{}",
+                    "\"nanosBySizeByKind\": {\"dot\": {}}",
+                    "The times of dot at cluster.measured of plan (f.x, line 10) must be one at least."),
             new Wrong(
                     "\"strategies\": .*",
                     "\"strategies\": [],",

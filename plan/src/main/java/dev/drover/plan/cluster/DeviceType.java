@@ -2,6 +2,7 @@ package dev.drover.plan.cluster;
 
 import dev.drover.ir.UserError;
 import dev.drover.ir.type.DType;
+import dev.drover.plan.Wanted;
 import java.util.Collections;
 import java.util.Map;
 import java.util.TreeMap;
@@ -21,13 +22,14 @@ public record DeviceType(
         double memoryBytesPerSecond,
         long opOverheadNanos) {
     public DeviceType {
+        String owner = "device type (" + name + ")";
         flopsPerSecondByDType = Collections.unmodifiableMap(new TreeMap<>(flopsPerSecondByDType));
         for (Map.Entry<String, Double> entry : flopsPerSecondByDType.entrySet()) {
             if (DType.byHloName(entry.getKey()) == null) {
                 throw new UserError("The flopsPerSecondByDType (" + entry.getKey() + ") of device type (" + name
                         + ") must be by element types of HLO, such as f32 and bf16.");
             }
-            checkAboveZero("flopsPerSecondByDType." + entry.getKey(), entry.getValue(), name);
+            Wanted.speed("flopsPerSecondByDType." + entry.getKey(), entry.getValue(), owner);
         }
         if (!flopsPerSecondByDType.containsKey("f32")) {
             throw new UserError("The flopsPerSecondByDType (" + flopsPerSecondByDType.keySet() + ") of device type ("
@@ -37,18 +39,11 @@ public record DeviceType(
             throw new UserError("The usableShare (" + usableShare + ") of device type (" + name
                     + ") must be above 0 and at most 1.");
         }
-        checkAboveZero("memoryBytes", memoryBytes, name);
-        checkAboveZero("memoryBytesPerSecond", memoryBytesPerSecond, name);
-        if (opOverheadNanos < 0) {
-            throw new UserError(
-                    "The opOverheadNanos (" + opOverheadNanos + ") of device type (" + name + ") must be at least 0.");
+        if (memoryBytes < 1) {
+            throw new UserError("The memoryBytes (" + memoryBytes + ") of " + owner + " must be at least 1.");
         }
-    }
-
-    private static void checkAboveZero(String key, Number value, String name) {
-        if (!(value.doubleValue() > 0)) {
-            throw new UserError("The " + key + " (" + value + ") of device type (" + name + ") must be above 0.");
-        }
+        Wanted.speed("memoryBytesPerSecond", memoryBytesPerSecond, owner);
+        Wanted.nanos("opOverheadNanos", (double) opOverheadNanos, owner);
     }
 
     /** Speed of large matrix products of an element type; types without a figure count as f32. */

@@ -1,6 +1,6 @@
 package dev.drover.plan.cluster;
 
-import dev.drover.ir.UserError;
+import dev.drover.plan.Wanted;
 
 /**
  * How bytes move: {@code latencyNanos + bytes / bytesPerSecond}, each direction by itself.
@@ -10,12 +10,8 @@ import dev.drover.ir.UserError;
  */
 public record Link(double bytesPerSecond, long latencyNanos, boolean shared) {
     public Link {
-        if (!(bytesPerSecond > 0)) {
-            throw new UserError("The bytesPerSecond (" + bytesPerSecond + ") of a link must be above 0.");
-        }
-        if (latencyNanos < 0) {
-            throw new UserError("The latencyNanos (" + latencyNanos + ") of a link must be at least 0.");
-        }
+        Wanted.speed("bytesPerSecond", bytesPerSecond, "a link");
+        Wanted.nanos("latencyNanos", (double) latencyNanos, "a link");
     }
 
     /** Time of one message alone on the link. */

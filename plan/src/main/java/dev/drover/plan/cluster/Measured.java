@@ -1,5 +1,7 @@
 package dev.drover.plan.cluster;
 
+import dev.drover.ir.UserError;
+import dev.drover.plan.Wanted;
 import java.util.Collections;
 import java.util.Map;
 import java.util.SortedMap;
@@ -29,6 +31,16 @@ public record Measured(int processors, SortedMap<String, SortedMap<Long, Double>
     public static final Measured NONE = new Measured(0, Collections.emptySortedMap());
 
     public Measured {
+        Wanted.atLeast("processors", processors, 0);
+        nanosBySizeByKind.forEach((kind, nanos) -> {
+            if (nanos.isEmpty()) {
+                throw new UserError("The times of " + kind + " must be one at least.");
+            }
+            nanos.forEach((size, time) -> {
+                Wanted.atLeast("size of " + kind, size, 1);
+                Wanted.nanos("nanosBySizeByKind." + kind + "." + size, time, "measured work");
+            });
+        });
         SortedMap<String, SortedMap<Long, Double>> copy = new TreeMap<>();
         nanosBySizeByKind.forEach(
                 (kind, nanos) -> copy.put(kind, Collections.unmodifiableSortedMap(new TreeMap<>(nanos))));

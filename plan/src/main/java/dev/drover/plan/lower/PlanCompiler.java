@@ -11,6 +11,7 @@ import dev.drover.plan.sharding.ShardingDecisions;
 import dev.drover.plan.stage.CutStep;
 import dev.drover.plan.stage.Phase;
 import dev.drover.plan.stage.StageAssignment;
+import dev.drover.plan.stage.StageChecker;
 import dev.drover.plan.stage.TimeCut;
 import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.plan.task.ExecutionPlanBuilder;
@@ -104,21 +105,25 @@ public final class PlanCompiler {
     public static StageAssignment assignment(Plan plan, CutStep cut) {
         List<Integer> stages = new ArrayList<>();
         List<Phase> phases = new ArrayList<>();
+        long covered = plan.stageRuns().stream().mapToLong(Plan.StageRun::count).sum();
+        if (covered != cut.computation().size()) {
+            throw new UserError("The stageRuns (" + covered + " instructions) of the plan must cover the step ("
+                    + cut.computation().size() + " instructions).");
+        }
         for (Plan.StageRun run : plan.stageRuns()) {
-            if (run.stage() < 0 || run.stage() >= plan.stages() || run.count() < 1) {
-                throw new UserError("The stage run (" + run + ") of the plan must name a stage below " + plan.stages()
-                        + " and at least one instruction.");
-            }
             for (int i = 0; i < run.count(); i++) {
                 stages.add(run.stage());
                 phases.add(run.phase());
             }
         }
-        if (stages.size() != cut.computation().size()) {
-            throw new UserError("The stage runs (" + stages.size() + " instructions) of the plan must cover the step ("
-                    + cut.computation().size() + " instructions).");
+        StageAssignment assignment = new StageAssignment(plan.stages(), stages, phases);
+        try {
+            StageChecker.check(cut, assignment);
+        } catch (IllegalArgumentException e) {
+            throw new UserError(
+                    "The stageRuns of the plan must let values flow with the stages and phases. " + e.getMessage(), e);
         }
-        return new StageAssignment(plan.stages(), stages, phases);
+        return assignment;
     }
 
     /** Stages and phases as runs. */

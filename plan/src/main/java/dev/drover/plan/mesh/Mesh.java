@@ -1,7 +1,10 @@
 package dev.drover.plan.mesh;
 
+import dev.drover.ir.UserError;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -11,6 +14,18 @@ import java.util.stream.Collectors;
 public record Mesh(List<MeshAxis> axes) {
     public Mesh {
         axes = List.copyOf(axes);
+        long devices = 1;
+        Set<String> names = new HashSet<>();
+        for (MeshAxis axis : axes) {
+            devices = Math.min(devices * axis.size(), Integer.MAX_VALUE + 1L);
+            if (axis.name().isBlank() || !names.add(axis.name())) {
+                throw new UserError(
+                        "The name (" + axis.name() + ") of a mesh axis must be there, and differ from others.");
+            }
+        }
+        if (devices > Integer.MAX_VALUE) {
+            throw new UserError("The devices of mesh (" + axes + ") must be at most " + Integer.MAX_VALUE + ".");
+        }
     }
 
     /** A mesh with axes named {@code x, y, z, ..} of these sizes. */

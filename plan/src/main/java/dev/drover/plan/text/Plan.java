@@ -1,10 +1,14 @@
 package dev.drover.plan.text;
 
+import dev.drover.ir.UserError;
+import dev.drover.plan.Wanted;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.mesh.Mesh;
+import dev.drover.plan.schedule.Schedules;
 import dev.drover.plan.stage.Phase;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -40,6 +44,29 @@ public record Plan(
         stageRuns = List.copyOf(stageRuns);
         strategies = java.util.Collections.unmodifiableSortedMap(new TreeMap<>(strategies));
         candidates = List.copyOf(candidates);
+        Wanted.atLeast("microBatches", microBatches, 1);
+        Wanted.atLeast("stages", stages, 1);
+        Wanted.atLeast("model.instructions", model.instructions(), 1);
+        Schedules.byName(schedule);
+        long devices = (long) stages * mesh.devices();
+        if (devices != cluster.devices()) {
+            throw new UserError("The stages (" + stages + ") times the devices of the mesh (" + mesh + ") must be the "
+                    + cluster.devices() + " devices of its cluster (" + cluster.name() + ").");
+        }
+        for (int i = 0; i < stageRuns.size(); i++) {
+            StageRun run = stageRuns.get(i);
+            if (run.stage() < 0 || run.stage() >= stages) {
+                throw new UserError("The stageRuns[" + i + "].stage (" + run.stage()
+                        + ") must be at least 0 and below the number of stages (" + stages + ").");
+            }
+            Wanted.atLeast("stageRuns[" + i + "].count", run.count(), 1);
+        }
+        for (Map.Entry<String, String> entry : strategies.entrySet()) {
+            if (StrategyText.byAxis(entry.getValue()).length != mesh.rank()) {
+                throw new UserError("The strategies." + entry.getKey() + " (" + entry.getValue()
+                        + ") must say one thing for each of the " + mesh.rank() + " axes of mesh " + mesh + ".");
+            }
+        }
     }
 
     /** Names of the mesh axes of more than one device along which nothing is cut: the devices along them all do the same. */
@@ -48,7 +75,7 @@ public record Plan(
         for (int i = 0; i < mesh.rank(); i++) {
             int axis = i;
             boolean used = strategies.values().stream()
-                    .anyMatch(text -> !text.split(" ")[axis].equals(StrategyText.REPLICATED));
+                    .anyMatch(text -> !StrategyText.byAxis(text)[axis].equals(StrategyText.REPLICATED));
             if (!used && mesh.size(axis) > 1) {
                 unused.add(mesh.axes().get(axis).name());
             }
@@ -81,6 +108,11 @@ public record Plan(
             List<DeviceMemory> memory) {
         public Prediction {
             memory = List.copyOf(memory);
+            Wanted.atLeast("stepTimeNanos", stepTimeNanos, 0);
+            Wanted.atLeast("computeNanos", computeNanos, 0);
+            Wanted.atLeast("collectiveNanos", collectiveNanos, 0);
+            Wanted.atLeast("pointToPointNanos", pointToPointNanos, 0);
+            Wanted.atLeast("bubbleNanos", bubbleNanos, 0);
         }
     }
 
@@ -88,6 +120,10 @@ public record Plan(
     public record DeviceMemory(int device, int stage, long peakBytes, SortedMap<String, Long> partsBytes) {
         public DeviceMemory {
             partsBytes = java.util.Collections.unmodifiableSortedMap(new TreeMap<>(partsBytes));
+            Wanted.atLeast("device", device, 0);
+            Wanted.atLeast("stage", stage, 0);
+            Wanted.atLeast("peakBytes", peakBytes, 0);
+            partsBytes.forEach((part, bytes) -> Wanted.atLeast("partsBytes." + part, bytes, 0));
         }
     }
 
@@ -98,7 +134,11 @@ public record Plan(
      * @param lowerBoundNanos that it proved for the chosen layout
      * @param cutShort whether the search was ended by the clock, so that another run may find another plan
      */
-    public record Certificate(long objectiveNanos, long lowerBoundNanos, double gap, boolean cutShort) {}
+    public record Certificate(long objectiveNanos, long lowerBoundNanos, double gap, boolean cutShort) {
+        public Certificate {
+            Wanted.atLeast("objectiveNanos", objectiveNanos, 0);
+        }
+    }
 
     /** A whole plan that was judged; {@code rejected} says why it was not taken, or is empty for the chosen one. */
     public record Candidate(
@@ -108,7 +148,14 @@ public record Plan(
             String schedule,
             long stepTimeNanos,
             long peakMemoryBytes,
-            String rejected) {}
+            String rejected) {
+        public Candidate {
+            Wanted.atLeast("stages", stages, 1);
+            Wanted.atLeast("microBatches", microBatches, 1);
+            Wanted.atLeast("stepTimeNanos", stepTimeNanos, 0);
+            Wanted.atLeast("peakMemoryBytes", peakMemoryBytes, 0);
+        }
+    }
 
     public int devices() {
         return stages * mesh.devices();

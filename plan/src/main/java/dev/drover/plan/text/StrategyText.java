@@ -88,8 +88,13 @@ public final class StrategyText {
         return out;
     }
 
+    /** What a text says of each axis. */
+    static String[] byAxis(String text) {
+        return text.isBlank() ? new String[0] : text.trim().split(" +", -1);
+    }
+
     private static @Nullable OpStrategy parse(OpShardings shardings, String text, Mesh mesh) {
-        String[] parts = text.trim().split(" +", -1);
+        String[] parts = byAxis(text);
         if (parts.length != mesh.rank()) {
             return null;
         }
