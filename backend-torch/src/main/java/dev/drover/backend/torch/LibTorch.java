@@ -4,30 +4,29 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.pytorch.global.torch;
 
 /**
- * Loads libtorch once per process. Processes that unpack the natives at the same time into a cold cache crash, so a file lock
- * beside the cache serialises them.
+ * Loads libtorch once per process. The first process on a machine unpacks the natives to a cache, under a file lock, since processes that
+ * unpack at the same time crash. To find them JavaCPP looks for some thirty libraries of CUDA in all of the class path, 1.4 s of
+ * processor time; so what it has found is written beside the cache ({@link LoadedLibraries}), from where later processes load it.
  */
 public final class LibTorch {
     private LibTorch() {}
 
     private static final class Loaded {
-        static final boolean DONE = loadLocked();
-    }
-
-    private static final class OneDnn {
-        static final boolean LOADED = Loaded.DONE && loadOneDnn();
+        static final boolean DONE = loadOnce();
     }
 
     /** Whether there is a oneDNN beside the one inside of libtorch, which cannot be called. */
     public static boolean hasOneDnn() {
-        return OneDnn.LOADED;
+        return Loaded.DONE && OneDnn.LOADED;
+    }
+
+    private static final class OneDnn {
+        static final boolean LOADED = loadOneDnn();
     }
 
     private static boolean loadOneDnn() {
@@ -51,16 +50,21 @@ public final class LibTorch {
         org.bytedeco.openblas.global.openblas_nolapack.blas_set_num_threads(threads);
     }
 
-    private static boolean loadLocked() {
+    private static boolean loadOnce() {
         try {
-            Path folder = Loader.getCacheDir().toPath();
-            Files.createDirectories(folder);
-            try (FileChannel channel = FileChannel.open(
-                            folder.resolve("drover.lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+            LoadedLibraries known = LoadedLibraries.of(Loader.getCacheDir().toPath());
+            if (known.load()) {
+                return true;
+            }
+            try (FileChannel channel =
+                            FileChannel.open(known.lockFile(), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                     FileLock lock = channel.lock()) {
                 Loader.load(torch.class);
                 Loader.load(org.bytedeco.openblas.global.openblas_nolapack.class);
-                loadOneDnn();
+                if (OneDnn.LOADED) {
+                    // Only a list of all is a list for others.
+                    known.write(Loader.getLoadedLibraries().values());
+                }
                 return lock.isValid();
             }
         } catch (IOException e) {
