@@ -59,6 +59,10 @@ public final class LibTorch {
             try (FileChannel channel =
                             FileChannel.open(known.lockFile(), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                     FileLock lock = channel.lock()) {
+                if (known.load()) {
+                    // Who held the lock before has found them.
+                    return true;
+                }
                 Loader.load(torch.class);
                 Loader.load(org.bytedeco.openblas.global.openblas_nolapack.class);
                 if (OneDnn.LOADED) {

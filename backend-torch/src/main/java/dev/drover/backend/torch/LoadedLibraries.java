@@ -55,7 +55,7 @@ final class LoadedLibraries {
 
     /** Loads what the list names; false where there is none, or it does not hold any more. */
     boolean load() throws IOException {
-        if (!Files.exists(list)) {
+        if (!Files.isReadable(list)) {
             return false;
         }
         // From before the first class of JavaCPP looks for its library.
