@@ -1,6 +1,7 @@
 package dev.drover.cli;
 
 import dev.drover.plan.memory.MemoryKind;
+import dev.drover.plan.sim.ByteUnit;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.runtime.worker.TaskInterpreter;
 import java.util.ArrayList;
@@ -9,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * Memory of one worker: predicted, and what it allocated.
@@ -42,19 +44,28 @@ record AllocatedMemory(MemoryUse predicted, long allocatedBytes, Map<MemoryKind,
             }
         }
         List<List<String>> rows = new ArrayList<>();
+        ByteUnit whole = ByteUnit.of(
+                workers.stream().flatMap(worker -> Stream.of(worker.predicted().peakBytes(), worker.allocatedBytes())));
+        Map<MemoryKind, ByteUnit> unitByKind = new EnumMap<>(MemoryKind.class);
+        for (MemoryKind kind : kinds) {
+            unitByKind.put(
+                    kind,
+                    ByteUnit.of(workers.stream()
+                            .flatMap(worker -> Stream.of(worker.part(kind), worker.predictedPart(kind)))));
+        }
         for (AllocatedMemory worker : workers) {
             long predicted = worker.predicted().peakBytes();
             List<String> row = new ArrayList<>(List.of(
                     "worker " + worker.predicted().rank(),
-                    MemoryUse.text(predicted),
-                    MemoryUse.text(worker.allocatedBytes()),
+                    whole.text(predicted),
+                    whole.text(worker.allocatedBytes()),
                     String.format(
                             Locale.ROOT, "%+.1f %%", 100.0 * predicted / Math.max(1, worker.allocatedBytes()) - 100)));
-            for (MemoryKind kind : kinds) {
+            unitByKind.forEach((kind, unit) -> {
                 long part = worker.part(kind);
                 long expected = worker.predictedPart(kind);
-                row.add(MemoryUse.text(part) + (part == expected ? "" : " (not " + MemoryUse.text(expected) + ")"));
-            }
+                row.add(unit.text(part) + (part == expected ? "" : " (not " + unit.text(expected) + ")"));
+            });
             rows.add(row);
         }
         Output.table(header, rows);

@@ -3,11 +3,12 @@ package dev.drover.cli;
 import dev.drover.ir.Nearest;
 import dev.drover.ir.UserError;
 import dev.drover.ir.graph.Instruction;
+import dev.drover.plan.lower.PlanCompiler;
 import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.Sharding;
-import dev.drover.plan.sim.MemoryUse;
+import dev.drover.plan.sim.ByteUnit;
 import dev.drover.plan.stage.CutStep;
 import dev.drover.plan.stage.StageAssignment;
 import dev.drover.plan.text.Plan;
@@ -23,6 +24,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.function.DoubleFunction;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -60,7 +62,7 @@ final class ExplainCommand implements Callable<Integer> {
         if (value == null) {
             if (json) {
                 Map<String, Object> out = PlanTables.json(planned, (System.nanoTime() - start) / 1e6);
-                out.put("candidates", stored.plan().candidates());
+                out.put("candidates", PlanTables.candidatesJson(stored.plan()));
                 Output.json(out);
             } else {
                 PlanTables.print(planned);
@@ -75,21 +77,27 @@ final class ExplainCommand implements Callable<Integer> {
     /** How the inputs are kept: the decisions that a person asks about first. */
     private static void parameters(StoredPlan stored) {
         List<List<String>> rows = new ArrayList<>();
-        for (InputPlacement input :
-                InputPlacement.of(PlacedStep.of(stored.plan(), stored.model().flat()))) {
+        List<InputPlacement> inputs =
+                InputPlacement.of(PlacedStep.of(stored.plan(), stored.model().flat()));
+        ByteUnit unit = ByteUnit.of(inputs.stream().map(InputPlacement::deviceBytes));
+        for (InputPlacement input : inputs) {
             rows.add(List.of(
                     input.name(),
                     input.role(),
                     input.shape(),
                     String.valueOf(input.stage()),
                     input.sharding(),
-                    MemoryUse.text(input.deviceBytes())));
+                    unit.text(input.deviceBytes())));
         }
         System.out.println();
         Output.table(List.of("input", "role", "shape", "stage", "sharding", "per device"), rows);
         System.out.println();
         System.out.println("R: replicated; Sd/n: dim d is cut, n units stay together. Ask about one value with --value "
                 + rows.get(0).get(0) + ".");
+        if (stored.plan().microBatches() > 1) {
+            System.out.println("Shapes and sizes of batch inputs are those of one of "
+                    + stored.plan().microBatches() + " micro-batches.");
+        }
     }
 
     private void explainValue(StoredPlan stored, String name) {
@@ -101,6 +109,7 @@ final class ExplainCommand implements Callable<Integer> {
         Resharder resharder = new Resharder(mesh, new MeshCollectives(of.cluster(), mesh, 0));
         List<StrategyPrices.Price> prices = new StrategyPrices(
                         cut.computation(),
+                        PlanCompiler.updatedParameters(cut),
                         placed.decisions(),
                         new Roofline(of.cluster().deviceType(0), of.cluster().measured()),
                         resharder)
@@ -132,18 +141,24 @@ final class ExplainCommand implements Callable<Integer> {
         }
         System.out.println(instruction);
         System.out.println("rule " + shardings.rule());
-        System.out.println("stage " + assignment.stage(instruction.id()) + ", " + assignment.phase(instruction.id()));
+        System.out.println("stage " + assignment.stage(instruction.id()) + ", " + assignment.phase(instruction.id())
+                + (cut.perMicroBatch(instruction.id()) ? microBatch(of) : ""));
         System.out.println();
         List<List<String>> rows = new ArrayList<>();
+        ByteUnit bytes = ByteUnit.of(prices.stream().map(StrategyPrices.Price::resultBytes));
+        DoubleFunction<String> time = Output.timeIn(prices.stream()
+                .mapToDouble(StrategyPrices.Price::totalNanos)
+                .max()
+                .orElse(0));
         for (StrategyPrices.Price price : prices) {
             rows.add(List.of(
                     StrategyText.print(shardings, price.strategy(), mesh),
                     text(price.results(), mesh),
-                    Output.time(price.computeNanos()),
-                    Output.time(price.operandNanos()),
-                    Output.time(price.userNanos()),
-                    Output.time(price.totalNanos()),
-                    MemoryUse.text(price.resultBytes()),
+                    time.apply(price.computeNanos()),
+                    time.apply(price.operandNanos()),
+                    time.apply(price.userNanos()),
+                    time.apply(price.totalNanos()),
+                    bytes.text(price.resultBytes()),
                     price.chosen() ? "chosen" : ""));
         }
         Output.table(
@@ -153,6 +168,10 @@ final class ExplainCommand implements Callable<Integer> {
         System.out.println(
                 "Times are of one execution, everything else as decided. A strategy names per axis the factor that"
                         + " is cut, - for replicated, +g where a partial sum passes.");
+    }
+
+    private static String microBatch(Plan plan) {
+        return plan.microBatches() == 1 ? "" : "; shapes are those of one of " + plan.microBatches() + " micro-batches";
     }
 
     private static String text(List<Sharding> shardings, Mesh mesh) {

@@ -15,7 +15,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.function.DoubleFunction;
 
 /** What commands print: one JSON object or text on stdout, progress on stderr. */
 final class Output {
@@ -186,11 +188,16 @@ final class Output {
 
     /** Nanoseconds for people. */
     static String time(double nanos) {
-        if (nanos < 1e6) {
-            return String.format(java.util.Locale.ROOT, "%.1f us", nanos / 1e3);
+        return timeIn(nanos).apply(nanos);
+    }
+
+    /** Nanoseconds for people in the unit of the largest of a column. */
+    static DoubleFunction<String> timeIn(double largestNanos) {
+        if (largestNanos < 1e6) {
+            return nanos -> String.format(Locale.ROOT, "%.1f us", nanos / 1e3);
         }
-        return nanos < 1e10
-                ? String.format(java.util.Locale.ROOT, "%.2f ms", nanos / 1e6)
-                : String.format(java.util.Locale.ROOT, "%.2f s", nanos / 1e9);
+        return largestNanos < 1e10
+                ? nanos -> String.format(Locale.ROOT, "%.2f ms", nanos / 1e6)
+                : nanos -> String.format(Locale.ROOT, "%.2f s", nanos / 1e9);
     }
 }

@@ -1,5 +1,6 @@
 package dev.drover.cli;
 
+import dev.drover.plan.sim.ByteUnit;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.sim.SimulatedStep;
 import dev.drover.plan.text.Plan;
@@ -11,6 +12,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.DoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /** What is shown of a plan, as text and as JSON. */
 final class PlanTables {
@@ -74,6 +77,24 @@ final class PlanTables {
         return rows;
     }
 
+    /** Candidates that were not simulated have no step time and no memory. */
+    static List<Map<String, @Nullable Object>> candidatesJson(Plan plan) {
+        List<Map<String, @Nullable Object>> rows = new ArrayList<>();
+        for (Plan.Candidate candidate : plan.candidates()) {
+            boolean simulated = candidate.stepTimeNanos() > 0;
+            Map<String, @Nullable Object> row = new LinkedHashMap<>();
+            row.put("stages", candidate.stages());
+            row.put("mesh", candidate.mesh());
+            row.put("microBatches", candidate.microBatches());
+            row.put("schedule", candidate.schedule());
+            row.put("stepTimeNanos", simulated ? candidate.stepTimeNanos() : null);
+            row.put("peakMemoryBytes", simulated ? candidate.peakMemoryBytes() : null);
+            row.put("rejected", candidate.rejected());
+            rows.add(row);
+        }
+        return rows;
+    }
+
     static void print(Planned planned) {
         Plan plan = planned.plan();
         SimulatedStep step = planned.simulated();
@@ -82,18 +103,26 @@ final class PlanTables {
         System.out.println();
         double total = Math.max(1, step.stepNanos());
         List<List<String>> parts = new ArrayList<>();
-        parts.add(part("step", step.stepNanos(), total));
-        parts.add(part("  compute", step.computeNanos(), total));
-        parts.add(part("  collectives", step.collectiveNanos(), total));
-        parts.add(part("  point to point", step.pointToPointNanos(), total));
-        parts.add(part("  bubble", step.bubbleNanos(), total));
+        Map<String, Double> nanosByPart = new LinkedHashMap<>();
+        nanosByPart.put("step", step.stepNanos());
+        nanosByPart.put("  compute", step.computeNanos());
+        nanosByPart.put("  collectives", step.collectiveNanos());
+        nanosByPart.put("  point to point", step.pointToPointNanos());
+        nanosByPart.put("  bubble", step.bubbleNanos());
+        DoubleFunction<String> time = Output.timeIn(step.stepNanos());
+        nanosByPart.forEach((name, nanos) -> {
+            long whole = Math.round(nanos);
+            parts.add(List.of(
+                    name, time.apply((double) whole), String.format(Locale.ROOT, "%.1f %%", 100 * whole / total)));
+        });
         Output.table(List.of("predicted time (mean device)", "", "share"), parts);
         System.out.println();
         memory(step);
         System.out.println();
         List<List<String>> traffic = new ArrayList<>();
-        Traffic.of(planned.execution())
-                .forEach((kind, t) -> traffic.add(List.of(kind, String.valueOf(t.count()), MemoryUse.text(t.bytes()))));
+        Map<String, Traffic> trafficByKind = Traffic.of(planned.execution());
+        ByteUnit unit = ByteUnit.of(trafficByKind.values().stream().map(Traffic::bytes));
+        trafficByKind.forEach((kind, t) -> traffic.add(List.of(kind, String.valueOf(t.count()), unit.text(t.bytes()))));
         if (traffic.isEmpty()) {
             System.out.println("no communication");
         } else {
@@ -107,14 +136,12 @@ final class PlanTables {
         candidates(plan);
     }
 
-    private static List<String> part(String name, double nanos, double total) {
-        return List.of(name, Output.time(nanos), String.format(Locale.ROOT, "%.1f %%", 100 * nanos / total));
-    }
-
     /** Devices in a row that are of one stage and use the same memory share a line. */
     private static void memory(SimulatedStep step) {
         List<List<String>> rows = new ArrayList<>();
         List<MemoryUse> uses = step.memory();
+        ByteUnit peaks = ByteUnit.of(uses.stream().map(MemoryUse::peakBytes));
+        ByteUnit limits = ByteUnit.of(uses.stream().map(MemoryUse::limitBytes));
         for (int first = 0, last; first < uses.size(); first = last + 1) {
             MemoryUse use = uses.get(first);
             int stage = step.stageByRank().get(use.rank());
@@ -130,8 +157,8 @@ final class PlanTables {
                     : "devices " + use.rank() + "-" + uses.get(last).rank();
             rows.add(List.of(
                     devices + " (stage " + stage + ")",
-                    MemoryUse.text(use.peakBytes()),
-                    MemoryUse.text(use.limitBytes()),
+                    peaks.text(use.peakBytes()),
+                    limits.text(use.limitBytes()),
                     use.parts()));
         }
         Output.tableWithTextAtEnd(List.of("memory", "peak", "limit", "at the peak"), rows);
@@ -140,12 +167,17 @@ final class PlanTables {
     private static void candidates(Plan plan) {
         System.out.println();
         List<List<String>> rows = new ArrayList<>();
+        ByteUnit unit = ByteUnit.of(plan.candidates().stream().map(Plan.Candidate::peakMemoryBytes));
+        DoubleFunction<String> time = Output.timeIn(plan.candidates().stream()
+                .mapToDouble(Plan.Candidate::stepTimeNanos)
+                .max()
+                .orElse(0));
         for (Plan.Candidate candidate : plan.candidates()) {
             rows.add(List.of(
                     candidate.stages() + " x mesh " + candidate.mesh(),
                     String.valueOf(candidate.microBatches()),
-                    candidate.stepTimeNanos() == 0 ? "-" : Output.time((double) candidate.stepTimeNanos()),
-                    candidate.peakMemoryBytes() == 0 ? "-" : MemoryUse.text(candidate.peakMemoryBytes()),
+                    candidate.stepTimeNanos() == 0 ? "-" : time.apply((double) candidate.stepTimeNanos()),
+                    candidate.peakMemoryBytes() == 0 ? "-" : unit.text(candidate.peakMemoryBytes()),
                     candidate.rejected().isEmpty() ? "chosen" : candidate.rejected()));
         }
         Output.tableWithTextAtEnd(

@@ -2,6 +2,7 @@ package dev.drover.report;
 
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.plan.memory.MemoryKind;
+import dev.drover.plan.sim.ByteUnit;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.sim.SimulatedStep;
 import dev.drover.plan.stage.Phase;
@@ -9,6 +10,7 @@ import dev.drover.plan.text.Plan;
 import dev.drover.planner.search.Planned;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -112,11 +114,13 @@ public final class ReportPage {
     private List<String> part(String name, double nanos) {
         return List.of(
                 name,
-                String.format(Locale.ROOT, "%.3f ms", nanos / 1e6),
+                String.format(Locale.ROOT, "%.3f ms", Math.round(nanos) / 1e6),
                 String.format(
                         Locale.ROOT,
                         "%.1f %%",
-                        100 * nanos / Math.max(1, planned.simulated().stepNanos())));
+                        100.0
+                                * Math.round(nanos)
+                                / Math.max(1, planned.simulated().stepNanos())));
     }
 
     private void timeline() {
@@ -136,18 +140,25 @@ public final class ReportPage {
             header.add("measured peak");
         }
         List<List<String>> rows = new ArrayList<>();
+        ByteUnit peaks = ByteUnit.of(step.memory().stream().map(MemoryUse::peakBytes));
+        ByteUnit limits = ByteUnit.of(step.memory().stream().map(MemoryUse::limitBytes));
+        Map<MemoryKind, ByteUnit> unitByKind = new EnumMap<>(MemoryKind.class);
+        for (MemoryKind kind : kinds) {
+            unitByKind.put(
+                    kind,
+                    ByteUnit.of(step.memory().stream()
+                            .map(use -> use.peakBytesByKind().getOrDefault(kind, 0L))));
+        }
         for (MemoryUse use : step.memory()) {
             List<String> row = new ArrayList<>(List.of(
                     String.valueOf(use.rank()),
                     String.valueOf(step.stageByRank().get(use.rank())),
-                    MemoryUse.text(use.peakBytes()),
-                    MemoryUse.text(use.limitBytes())));
+                    peaks.text(use.peakBytes()),
+                    limits.text(use.limitBytes())));
             Map<MemoryKind, Long> parts = use.peakBytesByKind();
-            for (MemoryKind kind : kinds) {
-                row.add(MemoryUse.text(parts.getOrDefault(kind, 0L)));
-            }
+            unitByKind.forEach((kind, unit) -> row.add(unit.text(parts.getOrDefault(kind, 0L))));
             if (record != null) {
-                row.add(MemoryUse.text(record.peakBytes().get(use.rank())));
+                row.add(peaks.text(record.peakBytes().get(use.rank())));
             }
             rows.add(row);
         }
@@ -158,6 +169,7 @@ public final class ReportPage {
     private void candidates() {
         html.append("<h2>Candidates</h2>");
         List<List<String>> rows = new ArrayList<>();
+        ByteUnit unit = ByteUnit.of(planned.plan().candidates().stream().map(Plan.Candidate::peakMemoryBytes));
         for (Plan.Candidate candidate : planned.plan().candidates()) {
             rows.add(List.of(
                     candidate.stages() + " x mesh " + candidate.mesh(),
@@ -165,7 +177,7 @@ public final class ReportPage {
                     candidate.stepTimeNanos() == 0
                             ? "-"
                             : String.format(Locale.ROOT, "%.3f ms", candidate.stepTimeNanos() / 1e6),
-                    candidate.peakMemoryBytes() == 0 ? "-" : MemoryUse.text(candidate.peakMemoryBytes()),
+                    candidate.peakMemoryBytes() == 0 ? "-" : unit.text(candidate.peakMemoryBytes()),
                     candidate.rejected().isEmpty() ? "chosen" : candidate.rejected()));
         }
         html.append(Html.table(List.of("stages x mesh", "micro-batches", "step", "memory", "verdict"), rows, true));
@@ -174,9 +186,10 @@ public final class ReportPage {
     private void traffic() {
         html.append("<h2>Communication of a device in one step</h2>");
         List<List<String>> rows = new ArrayList<>();
-        Traffic.of(planned.execution())
-                .forEach((kind, traffic) ->
-                        rows.add(List.of(kind, String.valueOf(traffic.count()), MemoryUse.text(traffic.bytes()))));
+        Map<String, Traffic> trafficByKind = Traffic.of(planned.execution());
+        ByteUnit unit = ByteUnit.of(trafficByKind.values().stream().map(Traffic::bytes));
+        trafficByKind.forEach((kind, traffic) ->
+                rows.add(List.of(kind, String.valueOf(traffic.count()), unit.text(traffic.bytes()))));
         if (rows.isEmpty()) {
             html.append("<p>None.</p>");
         } else {
@@ -199,16 +212,24 @@ public final class ReportPage {
     }
 
     private void placements() {
-        html.append("<h2>Inputs</h2><p class=note>").append(SHARDING_KEY).append("</p>");
+        html.append("<h2>Inputs</h2><p class=note>").append(SHARDING_KEY);
+        if (planned.plan().microBatches() > 1) {
+            html.append(" Shapes and sizes of batch inputs are those of one of ")
+                    .append(planned.plan().microBatches())
+                    .append(" micro-batches.");
+        }
+        html.append("</p>");
         List<List<String>> rows = new ArrayList<>();
-        for (InputPlacement input : InputPlacement.of(placed)) {
+        List<InputPlacement> inputs = InputPlacement.of(placed);
+        ByteUnit unit = ByteUnit.of(inputs.stream().map(InputPlacement::deviceBytes));
+        for (InputPlacement input : inputs) {
             rows.add(List.of(
                     input.name(),
                     input.role(),
                     input.shape(),
                     String.valueOf(input.stage()),
                     input.sharding(),
-                    MemoryUse.text(input.deviceBytes())));
+                    unit.text(input.deviceBytes())));
         }
         table(List.of("input", "role", "shape", "stage", "sharding", "per device"), rows);
     }

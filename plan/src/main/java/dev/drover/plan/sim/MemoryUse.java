@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * Memory of one device over a step, as its worker lays it out ({@link dev.drover.plan.memory.WorkerLayout}).
@@ -41,16 +42,6 @@ public record MemoryUse(
 
     /** Bytes for people, with the exact number where it is small. */
     public static String text(long bytes) {
-        if (bytes < 1 << 14) {
-            return bytes + " B";
-        }
-        String[] units = {"KiB", "MiB", "GiB", "TiB"};
-        double value = bytes / 1024.0;
-        int unit = 0;
-        while (value >= 1024 && unit < units.length - 1) {
-            value /= 1024;
-            unit++;
-        }
-        return String.format(java.util.Locale.ROOT, "%.1f %s", value, units[unit]);
+        return ByteUnit.of(Stream.of(bytes)).text(bytes);
     }
 }

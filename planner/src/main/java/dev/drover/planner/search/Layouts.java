@@ -6,12 +6,16 @@ import dev.drover.plan.schedule.Schedules;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.SortedSet;
+import java.util.TreeSet;
 
 /**
  * The layouts that a search tries: factorisations stages x mesh of the devices (Rhino, strategy exploration), meshes of at most two
  * axes, the most promising first.
  */
 public final class Layouts {
+    private static final int MOST_BY_STAGE = 8;
+
     private Layouts() {}
 
     /**
@@ -136,18 +140,11 @@ public final class Layouts {
         if (wanted != null) {
             return List.of(wanted);
         }
-        List<Integer> out = new ArrayList<>();
-        if (stages == 1) {
-            out.add(1);
+        // Doubling, each as near to it as the batch can be divided.
+        SortedSet<Integer> out = new TreeSet<>();
+        for (long near = stages; near <= (long) MOST_BY_STAGE * stages; near *= 2) {
+            out.add(Math.toIntExact(nearestDivisor(batch, near)));
         }
-        for (int m = stages == 1 ? 2 : stages; m <= Math.min(batch, 8L * stages); m *= 2) {
-            if (batch % m == 0) {
-                out.add(m);
-            }
-        }
-        if (out.isEmpty()) {
-            out.add(Math.toIntExact(nearestDivisor(batch, stages)));
-        }
-        return out;
+        return List.copyOf(out);
     }
 }

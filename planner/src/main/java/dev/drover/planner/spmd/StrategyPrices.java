@@ -20,6 +20,7 @@ import java.util.Map;
 /** What every strategy of one instruction would cost if everything else stayed as it is decided. */
 public final class StrategyPrices {
     private final Computation flat;
+    private final List<Integer> updatedParameters;
     private final ShardingDecisions decisions;
     private final InstructionCost cost;
     private final ExchangePrices exchanges;
@@ -49,8 +50,19 @@ public final class StrategyPrices {
         }
     }
 
-    public StrategyPrices(Computation flat, ShardingDecisions decisions, InstructionCost cost, Resharder resharder) {
+    /**
+     * The prices of a decided step.
+     *
+     * @param updatedParameters by output: the parameter that it updates, or -1
+     */
+    public StrategyPrices(
+            Computation flat,
+            List<Integer> updatedParameters,
+            ShardingDecisions decisions,
+            InstructionCost cost,
+            Resharder resharder) {
         this.flat = flat;
+        this.updatedParameters = List.copyOf(updatedParameters);
         this.decisions = decisions;
         this.cost = cost;
         this.exchanges = new ExchangePrices(resharder);
@@ -126,13 +138,17 @@ public final class StrategyPrices {
     private double userNanos(Instruction instruction, List<Sharding> results) {
         double nanos = 0;
         for (Use use : usesById.getOrDefault(instruction.id(), List.of())) {
-            Sharding needed = use.user() == flat.root() && Source.isWiring(use.user())
-                    ? decisions.outputs().get(use.operand())
-                    : new OpShardings(use.user(), mesh())
-                            .operand(decisions.strategies().get(use.user().id()), use.operand());
             Sharding made = results.get(use.source().leaf());
-            Way way = use.user() == flat.root() ? Way.BACK : Way.of(instruction, use.user());
-            nanos += exchanges.nanos(use.source().shape(), made, needed, way);
+            ArrayShape shape = use.source().shape();
+            if (use.user() != flat.root() || !Source.isWiring(flat.root())) {
+                Sharding needed = new OpShardings(use.user(), mesh())
+                        .operand(decisions.strategies().get(use.user().id()), use.operand());
+                nanos += exchanges.nanos(shape, made, needed, Way.of(instruction, use.user()));
+            } else if (updatedParameters.get(use.operand()) < 0) {
+                nanos += exchanges.nanos(shape, made, made.withoutPartial(), Way.SOON);
+            } else {
+                nanos += exchanges.nanos(shape, made, decisions.outputs().get(use.operand()), Way.BACK);
+            }
         }
         return nanos;
     }

@@ -20,6 +20,25 @@ class LayoutsTest {
         assertThat(layouts).doesNotHaveDuplicates();
     }
 
+    private static List<Integer> microBatches(long batch, int stages) {
+        return Layouts.of(4, batch, SearchOptions.OPEN.withStages(stages).withMesh(List.of(4 / stages))).stream()
+                .map(Layout::microBatches)
+                .toList();
+    }
+
+    /** Doubling up to eight times the stages, or what of the batch's divisors is nearest. */
+    @Test
+    void microBatchesDivideAnyBatch() {
+        assertThat(microBatches(16, 1)).containsExactly(1, 2, 4, 8);
+        assertThat(microBatches(16, 2)).containsExactly(2, 4, 8, 16);
+        assertThat(microBatches(16, 4)).containsExactly(4, 8, 16);
+        assertThat(microBatches(7, 1)).containsExactly(1, 7);
+        assertThat(microBatches(7, 2)).containsExactly(1, 7);
+        assertThat(microBatches(7, 4)).containsExactly(1, 7);
+        assertThat(microBatches(12, 1)).containsExactly(1, 2, 4, 6);
+        assertThat(microBatches(1, 4)).containsExactly(1);
+    }
+
     @Test
     void optionsAreKept() {
         SearchOptions options = SearchOptions.OPEN
