@@ -61,6 +61,11 @@ final class Budget {
         return cancelled || nanoClock.getAsLong() - endNanos >= 0 || owner.isInterrupted();
     }
 
+    /** What is left: nanoseconds, or units of work if these are limited. */
+    long left() {
+        return deterministic() ? workLimit - work.sum() : endNanos - nanoClock.getAsLong();
+    }
+
     /** Ends the time now. */
     void cancel() {
         cancelled = true;

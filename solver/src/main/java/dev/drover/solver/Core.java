@@ -250,6 +250,47 @@ final class Core {
         return none;
     }
 
+    /** The same core with some of the rows, in rising order; with its own values in place of the nodes' strategies. */
+    Core onlyRows(int[] some) {
+        int[] below = new int[rows + 1];
+        long[] fewerLimits = new long[some.length];
+        TimeSpan[] fewerTimes = new TimeSpan[some.length];
+        for (int i = 0; i < some.length; i++) {
+            below[some[i] + 1] = 1;
+            fewerLimits[i] = limit[some[i]];
+            fewerTimes[i] = rowTime[some[i]];
+        }
+        for (int r = 0; r < rows; r++) {
+            below[r + 1] += below[r];
+        }
+        int[][] start = new int[size][];
+        int[][] end = new int[size][];
+        long[][][] usage = new long[size][][];
+        for (int v = 0; v < size; v++) {
+            int[] from = new int[segStart[v].length];
+            int[] to = new int[from.length];
+            long[][] mine = new long[from.length][];
+            int count = 0;
+            for (int s = 0; s < from.length; s++) {
+                from[count] = below[segStart[v][s]];
+                to[count] = below[segEnd[v][s]];
+                mine[count] = segUsage[v][s];
+                count += from[count] < to[count] ? 1 : 0;
+            }
+            start[v] = Arrays.copyOf(from, count);
+            end[v] = Arrays.copyOf(to, count);
+            usage[v] = Arrays.copyOf(mine, count);
+        }
+        return new Core(
+                constant,
+                unary,
+                edgeA,
+                edgeB,
+                edgeCost,
+                new UsageRows(fewerLimits, fewerTimes, start, end, usage, -1),
+                int[]::clone);
+    }
+
     /** The same core, with its own values in place of the nodes' strategies. */
     Core alone() {
         return new Core(

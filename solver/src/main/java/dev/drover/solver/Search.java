@@ -341,6 +341,12 @@ final class Search {
         Elimination plan = Elimination.whole(core, 1 << 20, 1 << 23, new SplittableRandom(options.seed()), budget);
         if (plan == null) {
             budget.spend(100L * core.size);
+            if (dual == null && labelling && !options.without().contains(Technique.FEW_ROWS)) {
+                new FewRows(core, incumbent, options, budget).run();
+                if (closed()) {
+                    return;
+                }
+            }
             wide = labelling ? LabelSearch.alongTree(core, options.seed(), budget) : null;
             return;
         }

@@ -29,6 +29,8 @@ public record SolveOptions(
         CONDENSE,
         /** Drop values that the bound shows to be in no choice cheaper than the best. */
         CUTS,
+        /** Solve with the few usage rows that matter, as long as the others are kept. */
+        FEW_ROWS,
         /** Search all of a narrow core with the usage as resources. */
         LABELS,
         /** Search all of a neighbourhood, beyond the choice that the prices suggest. */

@@ -1,0 +1,275 @@
+package dev.drover.solver;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The best prices of very few usage rows, one after the other.
+ *
+ * <pre>
+ *   priced cost
+ *      |   above \  / below        above: cheapest choice over the limit, its priced cost rises with the price
+ *      |          \/               below: cheapest choice within the limit, its priced cost falls
+ *      |          /\
+ *      |         /  \              next price: where the two lines meet; best when nothing is cheaper there
+ *      +--------------- price
+ * </pre>
+ *
+ * The cheapest choices are those decoded by sweeps of {@link DualBound}. A choice that keeps all rows is made of them: parts of one are
+ * put into another, those of the greatest gain for their usage first, as of a knapsack.
+ */
+final class RowPrices {
+    /** Sweeps at one price, and prices of each row. */
+    private static final int SWEEPS = 16;
+
+    private static final int PRICES = 12;
+
+    private final Core core;
+    private final DualBound dual;
+    private final Incumbent incumbent;
+    private final Budget budget;
+    private final BooleanSupplier stop;
+
+    /** The cheapest choice known that keeps the rows. */
+    private int @Nullable [] keeps;
+
+    /** Choices of the least priced cost at the prices tried, the latest first. */
+    private final ArrayDeque<int[]> cheapest = new ArrayDeque<>();
+
+    private double looseness;
+
+    /** Takes the core of few rows and the incumbent of the whole one, whose bound rises with this one's. */
+    RowPrices(Core core, Incumbent incumbent, Budget budget, BooleanSupplier stop) {
+        this.core = core;
+        this.dual = new DualBound(core, budget);
+        this.incumbent = incumbent;
+        this.budget = budget;
+        this.stop = stop;
+    }
+
+    /** The bound with its prices and messages. */
+    DualBound dual() {
+        return dual;
+    }
+
+    /** A choice of about the least priced cost at the latest prices. */
+    int[] latest() {
+        return cheapest.isEmpty() ? new int[core.size] : cheapest.getFirst();
+    }
+
+    /** The cheapest choice found that keeps the rows of this core, null if there is none. */
+    int @Nullable [] keeps() {
+        return keeps;
+    }
+
+    /** How far the bound was below the least priced cost of a choice at the latest prices, as a part of it. */
+    double looseness() {
+        return looseness;
+    }
+
+    /** Finds prices and choices. */
+    void find() {
+        double[] price = new double[core.rows];
+        if (core.rows == 0) {
+            sweeps();
+        }
+        for (int pass = 0; pass < Math.min(2, core.rows); pass++) {
+            for (int r = 0; r < core.rows && !stop.getAsBoolean(); r++) {
+                price(r, price);
+            }
+        }
+        for (int[] other : cheapest) {
+            mix(other);
+        }
+    }
+
+    private void price(int r, double[] price) {
+        Line above = null;
+        Line below = null;
+        double next = price[r];
+        for (int step = 0; step < PRICES && !stop.getAsBoolean(); step++) {
+            price[r] = next;
+            dual.moveTo(price);
+            Line line = line(r, sweeps(), price);
+            boolean better;
+            if (line.excess > 0) {
+                better = above == null || line.at(next) < above.at(next) - 0.5;
+                above = better ? line : above;
+            } else {
+                better = below == null || line.at(next) < below.at(next) - 0.5;
+                below = better ? line : below;
+            }
+            if (below == null) {
+                next = next == 0 ? firstPrice(line) : 2 * next;
+            } else if (above == null) {
+                if (next == 0) {
+                    break;
+                }
+                next = next < 1e-12 ? 0 : next / 2;
+            } else {
+                double meet = (below.cost - above.cost) / (above.excess - below.excess);
+                if (!better || !(meet >= 0) || meet == next) {
+                    break;
+                }
+                next = meet;
+            }
+        }
+        System.arraycopy(dual.bestPrice(), 0, price, 0, price.length);
+    }
+
+    /** A price at which the choice at hand costs as much as the best one known, were that just within the limit. */
+    private double firstPrice(Line line) {
+        double gap = incumbent.cost() - line.cost;
+        return (gap > 0 && gap < Double.POSITIVE_INFINITY ? gap : Math.abs(line.cost) + 1) / line.excess;
+    }
+
+    /** The priced cost of one choice as a function of one row's price. */
+    private static final class Line {
+        private final double cost;
+        private final double excess;
+
+        Line(double cost, double excess) {
+            this.cost = cost;
+            this.excess = excess;
+        }
+
+        private double at(double price) {
+            return cost + price * excess;
+        }
+    }
+
+    private Line line(int r, int[] x, double[] price) {
+        long[] usage = core.usage(x);
+        double cost = core.cost(x);
+        for (int q = 0; q < core.rows; q++) {
+            cost += q == r ? 0 : price[q] * (usage[q] - core.limit[q]);
+        }
+        return new Line(cost, usage[r] - core.limit[r]);
+    }
+
+    /** Sweeps at the present prices until the bound stands; returns the decoded choice of the least priced cost. */
+    private int[] sweeps() {
+        int[] best = new int[core.size];
+        double least = Double.POSITIVE_INFINITY;
+        double before = Double.NEGATIVE_INFINITY;
+        for (int i = 0; i < SWEEPS; i++) {
+            double bound = dual.sweep();
+            budget.spend(dual.entriesPerSweep());
+            dual.keep(bound);
+            incumbent.raise(bound, "few rows");
+            for (int[] x : List.of(dual.decoded, dual.decodedDown)) {
+                double cost = core.cost(x);
+                long[] usage = core.usage(x);
+                double priced = cost;
+                for (int q = 0; q < core.rows; q++) {
+                    priced += dual.price[q] * (usage[q] - core.limit[q]);
+                }
+                if (priced < least) {
+                    least = priced;
+                    best = x.clone();
+                }
+                if (cost < costOf(keeps) && core.fits(x)) {
+                    keeps = x.clone();
+                }
+            }
+            boolean stands = bound >= least - 0.5 || bound - before < 1e-3 * (least - bound);
+            before = bound;
+            if (i > 0 && stands) {
+                break;
+            }
+        }
+        cheapest.addFirst(best);
+        looseness = (least - before) / Math.max(1, Math.abs(before));
+        return best;
+    }
+
+    private double costOf(int @Nullable [] x) {
+        return x == null ? Double.POSITIVE_INFINITY : core.cost(x);
+    }
+
+    /** Takes what is cheaper in another choice into the one that keeps the rows, as far as it still does. */
+    private void mix(int[] other) {
+        int[] x = keeps;
+        if (x == null) {
+            return;
+        }
+        double cost = core.cost(x);
+        long used = sum(core.usage(x));
+        List<Part> parts = new ArrayList<>();
+        for (int[] variables : parts(x, other)) {
+            int[] changed = changed(x, other, variables);
+            double gain = cost - core.cost(changed);
+            if (gain > 0) {
+                long more = sum(core.usage(changed)) - used;
+                parts.add(new Part(variables, more <= 0 ? Double.POSITIVE_INFINITY : gain / more));
+            }
+        }
+        parts.sort(Comparator.comparingDouble((Part part) -> -part.worth));
+        for (Part part : parts) {
+            int[] changed = changed(x, other, part.variables);
+            if (core.fits(changed) && core.cost(changed) < core.cost(x)) {
+                x = changed;
+            }
+        }
+        keeps = x;
+    }
+
+    private static long sum(long[] usage) {
+        long sum = 0;
+        for (long u : usage) {
+            sum += u;
+        }
+        return sum;
+    }
+
+    private static int[] changed(int[] x, int[] other, int[] variables) {
+        int[] changed = x.clone();
+        for (int v : variables) {
+            changed[v] = other[v];
+        }
+        return changed;
+    }
+
+    /** Variables that take other values together, and the gain for each unit of usage. */
+    private static final class Part {
+        private final int[] variables;
+        private final double worth;
+
+        Part(int[] variables, double worth) {
+            this.variables = variables;
+            this.worth = worth;
+        }
+    }
+
+    /** The connected parts of the variables at which two choices differ. */
+    private List<int[]> parts(int[] x, int[] other) {
+        List<int[]> parts = new ArrayList<>();
+        boolean[] seen = new boolean[core.size];
+        ArrayDeque<Integer> work = new ArrayDeque<>();
+        for (int v = 0; v < core.size; v++) {
+            if (seen[v] || x[v] == other[v]) {
+                continue;
+            }
+            List<Integer> part = new ArrayList<>();
+            work.add(v);
+            seen[v] = true;
+            while (!work.isEmpty()) {
+                int u = work.poll();
+                part.add(u);
+                for (int e : core.incident[u]) {
+                    int w = core.other(e, u);
+                    if (!seen[w] && x[w] != other[w]) {
+                        seen[w] = true;
+                        work.add(w);
+                    }
+                }
+            }
+            parts.add(part.stream().mapToInt(Integer::intValue).toArray());
+        }
+        return parts;
+    }
+}
