@@ -96,7 +96,11 @@ final class FewRows {
         RowPrices prices = new RowPrices(few, incumbent, budget, () -> over(FOR_PRICES));
         prices.find();
         int[] keeps = prices.keeps();
-        if (keeps == null || prices.looseness() > loosest) {
+        if (prices.looseness() > loosest) {
+            return -1;
+        }
+        incumbent.raise(prices.dual().best(), "few rows");
+        if (keeps == null) {
             return -1;
         }
         int overfull = offer(few, keeps);

@@ -160,7 +160,6 @@ final class RowPrices {
             double bound = dual.sweep();
             budget.spend(dual.entriesPerSweep());
             dual.keep(bound);
-            incumbent.raise(bound, "few rows");
             for (int[] x : List.of(dual.decoded, dual.decodedDown)) {
                 double cost = core.cost(x);
                 long[] usage = core.usage(x);
