@@ -1,6 +1,7 @@
 package dev.drover.solver;
 
 import dev.drover.solver.SolveOptions.Technique;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.TreeSet;
@@ -45,6 +46,9 @@ final class FewRows {
 
     private static final double FOR_ALL = 0.3;
 
+    /** Entries of all matrices at most: hundreds of sweeps must take no more than a second or two. */
+    private static final long MOST_ENTRIES = 1_000_000;
+
     private final Core core;
     private final Incumbent incumbent;
     private final SolveOptions options;
@@ -71,6 +75,9 @@ final class FewRows {
 
     /** Searches; what is found goes to the incumbent. */
     void run() {
+        if (Arrays.stream(core.edgeCost).mapToLong(matrix -> matrix.length).sum() > MOST_ENTRIES) {
+            return;
+        }
         Set<Integer> tried = new HashSet<>();
         TreeSet<Integer> rows = new TreeSet<>();
         for (int set = 0; set < MOST_SETS && !over(FOR_PRICES); set++) {
