@@ -2,6 +2,7 @@ package dev.drover.backend.torch;
 
 import dev.drover.backend.torch.emit.Compiled;
 import dev.drover.backend.torch.emit.Place;
+import dev.drover.backend.torch.emit.Shared;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.type.ArrayShape;
@@ -30,6 +31,7 @@ public final class TorchProgram implements AutoCloseable {
     private final List<TorchMemory.Block> blocks = new ArrayList<>();
     private final Compiled.Bound bound;
     private final Runnable[] code;
+    private final Runnable[] joinedCode;
     private final Device cpu = new Device("cpu");
     private final ThreadMXBean clock = ManagementFactory.getThreadMXBean();
     private long[] stepNanos = {};
@@ -58,6 +60,7 @@ public final class TorchProgram implements AutoCloseable {
                     communicators);
         }
         this.code = bound.steps().toArray(Runnable[]::new);
+        this.joinedCode = bound.joined().stream().map(Shared.Joined::step).toArray(Runnable[]::new);
     }
 
     private BytePointer allocate(long sizeBytes) {
@@ -255,24 +258,26 @@ public final class TorchProgram implements AutoCloseable {
     }
 
     private void execute() {
-        Runnable[] steps = code;
+        long[] nanos = stepNanos;
+        boolean profiled = nanos.length > 0;
+        Runnable[] steps = profiled ? code : joinedCode;
         int at = 0;
         try (AutoDispatchBelowADInplaceOrView guard = new AutoDispatchBelowADInplaceOrView()) {
-            long[] nanos = stepNanos;
-            if (nanos.length == 0) {
-                for (; at < steps.length; at++) {
-                    steps[at].run();
-                }
-            } else {
+            if (profiled) {
                 for (; at < steps.length; at++) {
                     long start = clock.getCurrentThreadCpuTime();
                     steps[at].run();
                     nanos[at] += clock.getCurrentThreadCpuTime() - start;
                 }
+            } else {
+                for (; at < steps.length; at++) {
+                    steps[at].run();
+                }
             }
         } catch (RuntimeException e) {
-            throw new IllegalStateException(
-                    "The instruction (" + bound.names().get(at) + ") must run: " + firstLine(e) + ".", e);
+            String name =
+                    profiled ? bound.names().get(at) : bound.joined().get(at).name();
+            throw new IllegalStateException("The instruction (" + name + ") must run: " + firstLine(e) + ".", e);
         }
     }
 

@@ -86,7 +86,7 @@ class ProductTest {
         }
     }
 
-    /** Large enough for OpenMP inside of one product, and with sums long enough to be cut. */
+    /** Large enough to be cut in tiles, and with sums long enough to be cut by a library. */
     @Test
     void largeProducts() {
         for (int lhs = 0; lhs < 2; lhs++) {
@@ -103,6 +103,22 @@ class ProductTest {
                 Check.same(MEMORY, computation, SEED + 2L * left + right);
             }
         }
+    }
+
+    /** Rows of the left operand are pages apart, so that its tiles are copied; and several of them in a batch. */
+    @Test
+    void largeProductsOfColumnsPagesApart() {
+        Computation computation = Check.build(List.of(f32(70, 1024), f32(70, 130)), (o, p) -> {
+            Instruction x = o.mul(p.get(0), 0.1);
+            return o.builder().add(Dot.contracting(0, 0, DType.F32), x, p.get(1));
+        });
+        Check.same(MEMORY, computation, SEED);
+        Dot batched = new Dot(List.of(0), List.of(0), List.of(1), List.of(1), DType.F32);
+        Computation batch = Check.build(List.of(f32(2, 33, 1024), f32(2, 33, 130)), (o, p) -> {
+            Instruction x = o.mul(p.get(0), 0.1);
+            return o.builder().add(batched, x, p.get(1));
+        });
+        Check.same(MEMORY, batch, SEED);
     }
 
     /** Attention's chain of products, whose results lie as the next one reads them. */

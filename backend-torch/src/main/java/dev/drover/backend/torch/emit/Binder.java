@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.LongOptional;
 import org.bytedeco.pytorch.Scalar;
@@ -27,6 +28,7 @@ public final class Binder implements AutoCloseable {
     private final Map<View, Tensor> tensorByView = new HashMap<>();
     private final List<Pointer> owned = new ArrayList<>();
     private final Map<Object, Transfer[]> transferByStart = new HashMap<>();
+    private final Map<Integer, FloatPointer> scratchByMember = new HashMap<>();
 
     private final @Nullable Communicators communicators;
     private @Nullable Team team;
@@ -132,6 +134,16 @@ public final class Binder implements AutoCloseable {
         return made;
     }
 
+    /** Memory for f32 elements that a member of the team may use within a piece. */
+    public FloatPointer scratch(int member, long elements) {
+        FloatPointer made = scratchByMember.get(member);
+        if (made == null || made.capacity() < elements) {
+            made = own(new FloatPointer(elements));
+            scratchByMember.put(member, made);
+        }
+        return made;
+    }
+
     /** Whether two views see the same memory in the same layout. */
     public boolean same(View one, View other) {
         return one.buffer().root() == other.buffer().root() && one.sameLayout(other);
@@ -139,11 +151,10 @@ public final class Binder implements AutoCloseable {
 
     /** Binds the steps of a block. */
     public Runnable[] bind(Step.Block block) {
-        Runnable[] bound = new Runnable[block.steps().size()];
-        for (int i = 0; i < bound.length; i++) {
-            bound[i] = bind(block.steps().get(i));
-        }
-        return bound;
+        List<Runnable> bound = block.steps().stream().map(this::bind).toList();
+        return Shared.join(block.steps(), bound).stream()
+                .map(Shared.Joined::step)
+                .toArray(Runnable[]::new);
     }
 
     Runnable bind(Step step) {

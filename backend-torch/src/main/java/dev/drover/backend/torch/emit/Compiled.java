@@ -59,9 +59,19 @@ public record Compiled(
         void write(Literal literal, Pointer pointer);
     }
 
-    /** A compiled program on memory. */
+    /**
+     * A compiled program on memory.
+     *
+     * @param steps one by one, with a name each
+     * @param joined the same, some of them done together
+     */
     public record Bound(
-            List<Runnable> steps, List<String> names, List<Place> inputs, List<Place> outputs, Binder binder) {}
+            List<Runnable> steps,
+            List<Shared.Joined> joined,
+            List<String> names,
+            List<Place> inputs,
+            List<Place> outputs,
+            Binder binder) {}
 
     /**
      * Emits a program.
@@ -201,7 +211,13 @@ public record Compiled(
             bound[i] = binder.bind(code.steps.get(i));
             names[i] = code.steps.get(i).name();
         }
-        return new Bound(List.of(bound), List.of(names), Arrays.asList(inputSlots), Arrays.asList(outputSlots), binder);
+        return new Bound(
+                List.of(bound),
+                List.copyOf(Shared.join(code.steps, List.of(bound))),
+                List.of(names),
+                Arrays.asList(inputSlots),
+                Arrays.asList(outputSlots),
+                binder);
     }
 
     private static Pointer at(Pointer pool, long offsetBytes) {

@@ -175,9 +175,7 @@ public final class Emitter {
             if (binder.same(from, to)) {
                 return () -> {};
             }
-            var source = binder.tensor(from);
-            var target = binder.tensor(to);
-            return () -> target.copy_(source);
+            return Pieces.copy(binder, from, to);
         });
     }
 
@@ -187,9 +185,7 @@ public final class Emitter {
             if (binder.same(from, to)) {
                 return () -> {};
             }
-            var source = binder.tensor(from);
-            var target = binder.tensor(to);
-            return () -> target.copy_(source);
+            return Pieces.copy(binder, from, to);
         });
     }
 

@@ -3,6 +3,7 @@ package dev.drover.backend.torch.kernel;
 import dev.drover.backend.torch.emit.Binder;
 import dev.drover.backend.torch.emit.Emitter;
 import dev.drover.backend.torch.emit.Node;
+import dev.drover.backend.torch.emit.Shared;
 import dev.drover.backend.torch.emit.Step;
 import dev.drover.backend.torch.emit.Team;
 import dev.drover.backend.torch.emit.View;
@@ -31,6 +32,8 @@ public record Chain(List<String> opcodes, List<Integer> left, List<Integer> righ
         implements Kernels.Fused {
     private static final int BLOCK = 1024;
     private static final long SMALLEST_SHARED = 1 << 16;
+    /** Of shared work for each thread, so that the last to end is not long alone. */
+    private static final long PIECES = 4;
 
     /** What a step of an opcode does, or null. */
     static BlockLoop.@Nullable Kind kind(String opcode) {
@@ -207,6 +210,7 @@ public record Chain(List<String> opcodes, List<Integer> left, List<Integer> righ
         int row = (int) Math.max(1, width);
         int block = width == 0 ? BLOCK : row * Math.max(1, BLOCK / row);
         long blocks = (elements + block - 1) / block;
+        int pieces = members == 1 ? 1 : (int) Math.min(blocks, PIECES * members);
         BlockLoop[] loops = new BlockLoop[members];
         for (int i = 0; i < members; i++) {
             loops[i] = program(along, row, block);
@@ -215,19 +219,23 @@ public record Chain(List<String> opcodes, List<Integer> left, List<Integer> righ
         Memory[] out = lines.stream().map(v -> new Memory(binder.tensor(v), v)).toArray(Memory[]::new);
         FloatBuffer[] inBuffers = new FloatBuffer[in.length];
         FloatBuffer[] outBuffers = new FloatBuffer[out.length];
-        return () -> {
+        Runnable locate = () -> {
             for (int i = 0; i < in.length; i++) {
                 inBuffers[i] = in[i].buffer();
             }
             for (int i = 0; i < out.length; i++) {
                 outBuffers[i] = out[i].buffer();
             }
-            if (members == 1) {
-                loops[0].run(inBuffers, outBuffers, elements, 0, blocks);
-            } else {
-                team.run(blocks, (member, from, to) -> loops[member].run(inBuffers, outBuffers, elements, from, to));
-            }
         };
+        Team.Work work = (member, piece) -> loops[member].run(
+                inBuffers, outBuffers, elements, blocks * piece / pieces, blocks * (piece + 1) / pieces);
+        if (members == 1) {
+            return () -> {
+                locate.run();
+                work.run(0, 0);
+            };
+        }
+        return new Shared(team, locate, pieces, work);
     }
 
     /** The memory of a view as a buffer; made anew only when it has moved. */

@@ -4,6 +4,7 @@ import dev.drover.backend.torch.Carriers;
 import dev.drover.backend.torch.emit.Binder;
 import dev.drover.backend.torch.emit.Emitter;
 import dev.drover.backend.torch.emit.Node;
+import dev.drover.backend.torch.emit.Pieces;
 import dev.drover.backend.torch.emit.Step;
 import dev.drover.backend.torch.emit.View;
 import dev.drover.ir.type.DType;
@@ -109,16 +110,26 @@ final class Elementwise {
                 || dtype == DType.F8E5M2
                 || inputs.stream().anyMatch(v -> v.dtype() == DType.F8E4M3FN || v.dtype() == DType.F8E5M2);
         emitter.step(inputs, List.of(out), f8 ? List.of() : aliases, binder -> {
-            Tensor[] in = new Tensor[inputs.size()];
-            for (int i = 0; i < in.length; i++) {
-                in[i] = binder.tensor(inputs.get(i));
+            int dim = Pieces.slowest(out);
+            if (f8 || Carriers.wraps(dtype) || dim < 0) {
+                Tensor[] in = inputs.stream().map(binder::tensor).toArray(Tensor[]::new);
+                Tensor target = binder.tensor(out);
+                if (f8) {
+                    return () -> widened(maker, target, in);
+                }
+                Runnable body = maker.bind(binder, target, in);
+                return Carriers.wraps(dtype) ? wrapped(binder, dtype, target, body) : body;
             }
-            Tensor target = binder.tensor(out);
-            if (f8) {
-                return () -> widened(maker, target, in);
-            }
-            Runnable body = maker.bind(binder, target, in);
-            return Carriers.wraps(dtype) ? wrapped(binder, dtype, target, body) : body;
+            return Pieces.bind(
+                    binder,
+                    out.elements(),
+                    out.size(dim),
+                    (from, length) -> maker.bind(
+                            binder,
+                            binder.tensor(out.narrow(dim, from, length)),
+                            inputs.stream()
+                                    .map(v -> binder.tensor(v.narrow(dim, from, length)))
+                                    .toArray(Tensor[]::new)));
         });
     }
 

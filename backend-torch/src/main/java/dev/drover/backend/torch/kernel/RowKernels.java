@@ -1,8 +1,12 @@
 package dev.drover.backend.torch.kernel;
 
+import dev.drover.backend.torch.Natives;
+import dev.drover.backend.torch.emit.Binder;
 import dev.drover.backend.torch.emit.Emitter;
 import dev.drover.backend.torch.emit.Node;
+import dev.drover.backend.torch.emit.Pieces;
 import dev.drover.backend.torch.emit.Step;
+import dev.drover.backend.torch.emit.Team;
 import dev.drover.backend.torch.emit.View;
 import dev.drover.ir.eval.EvalContext;
 import dev.drover.ir.eval.Value;
@@ -14,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
 import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.Dispatcher;
 import org.bytedeco.pytorch.IValue;
@@ -30,6 +35,9 @@ import org.bytedeco.pytorch.global.torch;
 public final class RowKernels {
     static final String GELU = "drover-gelu";
     static final String GELU_GRADIENT = "drover-gelu-gradient";
+
+    /** Parts in which several threads make sums over rows; not by their number, so that it does not change the sums. */
+    private static final int MOST_PARTS = 8;
 
     private RowKernels() {}
 
@@ -152,10 +160,26 @@ public final class RowKernels {
                 inputs,
                 List.of(out),
                 aliases,
-                binder -> maker.bind(
+                binder -> Pieces.bind(
                         binder,
-                        binder.tensor(out),
-                        inputs.stream().map(binder::tensor).toArray(Tensor[]::new)));
+                        out.elements(),
+                        lines(out).size(0),
+                        (from, length) -> maker.bind(
+                                binder,
+                                binder.tensor(lines(out).narrow(0, from, length)),
+                                inputs.stream()
+                                        .map(v -> binder.tensor(lines(v).narrow(0, from, length)))
+                                        .toArray(Tensor[]::new))));
+    }
+
+    /** Row-major {@code [.., columns]} as {@code [rows, columns]}. */
+    private static View lines(View view) {
+        long columns = view.rank() == 0 ? 1 : view.size(view.rank() - 1);
+        View lines = view.reshape(columns == 0 ? 0 : view.elements() / columns, columns);
+        if (lines == null) {
+            throw new IllegalStateException("The view (" + view + ") must be row-major.");
+        }
+        return lines;
     }
 
     /**
@@ -180,17 +204,19 @@ public final class RowKernels {
                 View rstd = kept(emitter, node, 2);
                 long[] width = {scale.elements()};
                 emitter.step(List.of(x, scale, bias), List.of(y, mean, rstd), binder -> {
-                    Tensor in = binder.tensor(x);
                     TensorOptional weight = binder.own(new TensorOptional(binder.tensor(scale)));
                     TensorOptional shift = binder.own(new TensorOptional(binder.tensor(bias)));
-                    Tensor out = binder.tensor(y);
-                    Tensor outMean = binder.tensor(mean);
-                    Tensor outRstd = binder.tensor(rstd);
-                    return () -> {
-                        try (PointerScope scope = new PointerScope()) {
-                            torch.native_layer_norm_out(out, outMean, outRstd, in, width, weight, shift, epsilon);
-                        }
-                    };
+                    return Pieces.bind(binder, x.elements(), lines(x).size(0), (from, length) -> {
+                        Tensor in = binder.tensor(lines(x).narrow(0, from, length));
+                        Tensor out = binder.tensor(lines(y).narrow(0, from, length));
+                        Tensor outMean = binder.tensor(lines(mean).narrow(0, from, length));
+                        Tensor outRstd = binder.tensor(lines(rstd).narrow(0, from, length));
+                        return () -> {
+                            try (PointerScope scope = new PointerScope()) {
+                                torch.native_layer_norm_out(out, outMean, outRstd, in, width, weight, shift, epsilon);
+                            }
+                        };
+                    });
                 });
             };
         }
@@ -223,27 +249,57 @@ public final class RowKernels {
                     View input = emitter.contiguous(emitter.input(node, i));
                     inputs.add(i == 2 || i == 3 ? column(emitter, input) : input);
                 }
-                List<View> results = List.of(emitter.result(node, 0), emitter.result(node, 1), emitter.result(node, 2));
+                View dx = emitter.result(node, 0);
+                List<View> sums = List.of(emitter.result(node, 1), emitter.result(node, 2));
                 long[] width = {inputs.get(4).elements()};
-                emitter.step(inputs, results, binder -> {
-                    Tensor[] in = inputs.stream().map(binder::tensor).toArray(Tensor[]::new);
-                    Tensor[] out = results.stream().map(binder::tensor).toArray(Tensor[]::new);
-                    TensorOptional weight = binder.own(new TensorOptional(in[4]));
-                    TensorOptional noBias = binder.own(new TensorOptional(in[4]));
+                long rows = lines(dx).size(0);
+                emitter.step(inputs, List.of(dx, sums.get(0), sums.get(1)), binder -> {
+                    Team team = binder.team();
+                    boolean whole = team.size() == 1 || dx.elements() < Pieces.SMALLEST_SHARED;
+                    int parts = whole ? 1 : (int) Math.min(MOST_PARTS, rows);
+                    Tensor scaleSums = partialSums(binder, parts, width[0]);
+                    Tensor biasSums = partialSums(binder, parts, width[0]);
+                    TensorOptional weight = binder.own(new TensorOptional(binder.tensor(inputs.get(4))));
                     org.bytedeco.javacpp.BoolPointer all = binder.own(new org.bytedeco.javacpp.BoolPointer(3));
                     all.put(0, true).put(1, true).put(2, true);
+                    Runnable[] pieces = new Runnable[parts];
+                    for (int i = 0; i < parts; i++) {
+                        long from = rows * i / parts;
+                        long length = rows * (i + 1) / parts - from;
+                        Tensor[] in = inputs.subList(0, 4).stream()
+                                .map(v -> binder.tensor(lines(v).narrow(0, from, length)))
+                                .toArray(Tensor[]::new);
+                        Tensor out = binder.tensor(lines(dx).narrow(0, from, length));
+                        Tensor scalePart = binder.own(scaleSums.select(0, i));
+                        Tensor biasPart = binder.own(biasSums.select(0, i));
+                        pieces[i] = () -> {
+                            try (PointerScope scope = new PointerScope()) {
+                                T_TensorTensorTensor_T made = torch.native_layer_norm_backward(
+                                        in[0], in[1], width, in[2], in[3], weight, weight, all);
+                                out.copy_(made.get0());
+                                scalePart.copy_(made.get1());
+                                biasPart.copy_(made.get2());
+                            }
+                        };
+                    }
+                    Tensor scaleSum = binder.tensor(sums.get(0));
+                    Tensor biasSum = binder.tensor(sums.get(1));
+                    ScalarTypeOptional same = binder.own(new ScalarTypeOptional(torch.ScalarType.Float));
+                    long[] dim = {0};
                     return () -> {
-                        try (PointerScope scope = new PointerScope()) {
-                            T_TensorTensorTensor_T made = torch.native_layer_norm_backward(
-                                    in[0], in[1], width, in[2], in[3], weight, noBias, all);
-                            out[0].copy_(made.get0());
-                            out[1].copy_(made.get1());
-                            out[2].copy_(made.get2());
-                        }
+                        team.run(parts, (member, piece) -> pieces[piece].run());
+                        torch.sum_out(scaleSum, scaleSums, dim, false, same);
+                        torch.sum_out(biasSum, biasSums, dim, false, same);
                     };
                 });
             };
         }
+    }
+
+    /** Memory for sums [parts, width]; small, and not in the pool as what libtorch would take itself is not. */
+    private static Tensor partialSums(Binder binder, int parts, long width) {
+        FloatPointer memory = binder.own(new FloatPointer(parts * width));
+        return binder.own(Natives.fromBlob(memory, torch.ScalarType.Float, parts, width));
     }
 
     /** The shape of a value per row. */
