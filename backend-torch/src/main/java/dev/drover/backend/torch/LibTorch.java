@@ -65,10 +65,8 @@ public final class LibTorch {
                 }
                 Loader.load(torch.class);
                 Loader.load(org.bytedeco.openblas.global.openblas_nolapack.class);
-                if (OneDnn.LOADED) {
-                    // Only a list of all is a list for others.
-                    known.write(Loader.getLoadedLibraries().values());
-                }
+                boolean unused = OneDnn.LOADED;
+                known.write(Loader.getLoadedLibraries().values());
                 return lock.isValid();
             }
         } catch (IOException e) {

@@ -17,8 +17,12 @@ final class LoadedLibraries {
     /** JavaCPP does not look for libraries while this is "false". */
     private static final String LOOKS = "org.bytedeco.javacpp.loadlibraries";
 
+    /** Natives of the classes that are used; a list without one of them is no list. */
+    private static final List<String> NEEDED = List.of("jnijavacpp", "jniopenblas_nolapack", "jnitorch", "jnidnnl");
+
     private final Path cache;
     private final Path list;
+    private boolean tried;
 
     private LoadedLibraries(Path cache, Path list) {
         this.cache = cache;
@@ -68,6 +72,9 @@ final class LoadedLibraries {
             loadSome(left);
         }
         if (!left.isEmpty()) {
+            // JavaCPP does not know what this process has loaded by now, so the next one writes a list.
+            tried = true;
+            Files.deleteIfExists(list);
             System.clearProperty(LOOKS);
         }
         return left.isEmpty();
@@ -86,6 +93,9 @@ final class LoadedLibraries {
 
     /** Keeps those of the cache; others come with the system. */
     void write(Collection<String> libraries) throws IOException {
+        if (tried || !NEEDED.stream().allMatch(name -> libraries.stream().anyMatch(file -> file.contains(name)))) {
+            return;
+        }
         List<String> lines = libraries.stream()
                 .filter(library -> Path.of(library).startsWith(cache))
                 .sorted()

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -22,23 +23,45 @@ class LoadedLibrariesTest {
     }
 
     @Test
-    void aListOfWhatIsNotThereIsRefused() throws IOException {
+    void aListThatDoesNotHoldIsDeletedAndNotWrittenByThisProcess() throws IOException {
         String before = System.getProperty("org.bytedeco.javacpp.loadlibraries");
         LoadedLibraries libraries = LoadedLibraries.of(cache);
-        libraries.write(List.of(cache.resolve("libgone.so").toString()));
+        libraries.write(files("jnijavacpp", "jniopenblas_nolapack", "jnitorch", "jnidnnl"));
+        assertThat(lists()).hasSize(1);
         assertThat(libraries.load()).isFalse();
         assertThat(System.getProperty("org.bytedeco.javacpp.loadlibraries")).isNull();
+        assertThat(lists()).isEmpty();
+        libraries.write(files("jnijavacpp", "jniopenblas_nolapack", "jnitorch", "jnidnnl"));
+        assertThat(lists()).isEmpty();
         if (before != null) {
             System.setProperty("org.bytedeco.javacpp.loadlibraries", before);
         }
     }
 
     @Test
+    void aListWithoutTheNativesOfAClassIsNotWritten() throws IOException {
+        LoadedLibraries.of(cache).write(files("jniopenblas_nolapack", "jnitorch", "jnidnnl"));
+        assertThat(lists()).isEmpty();
+    }
+
+    @Test
     void onlyLibrariesOfTheCacheAreKept() throws IOException {
-        LoadedLibraries.of(cache).write(List.of("/usr/lib/libsystem.so", cache + "/b.so", cache + "/a.so"));
+        List<String> all = files("jnitorch", "jnijavacpp", "jniopenblas_nolapack", "jnidnnl");
+        List<String> more = new ArrayList<>(all);
+        more.add("/usr/lib/libsystem.so");
+        LoadedLibraries.of(cache).write(more);
+        assertThat(Files.readAllLines(lists().get(0))).containsExactlyInAnyOrderElementsOf(all);
+    }
+
+    private List<String> files(String... names) {
+        return Stream.of(names)
+                .map(name -> cache.resolve("lib" + name + ".so").toString())
+                .toList();
+    }
+
+    private List<Path> lists() throws IOException {
         try (Stream<Path> files = Files.list(cache)) {
-            assertThat(Files.readAllLines(files.findFirst().orElseThrow()))
-                    .containsExactly(cache + "/a.so", cache + "/b.so");
+            return files.toList();
         }
     }
 }
