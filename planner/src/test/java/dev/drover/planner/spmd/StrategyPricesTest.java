@@ -29,7 +29,8 @@ class StrategyPricesTest {
 
     /** What is explained is what was decided by: the chosen strategies' prices add up to the solver's objective. */
     @ParameterizedTest
-    @ValueSource(strings = {"gpt:layers=2,hidden=1024,heads=16,seq=512,batch=32", "mlp:layers=3,hidden=4096,batch=4096"})
+    @ValueSource(
+            strings = {"gpt:layers=2,hidden=1024,heads=16,seq=512,batch=32", "mlp:layers=3,hidden=4096,batch=4096"})
     void chosenPricesAddUpToTheObjective(String model) {
         TrainingStep flat = Flatten.run(Zoo.parse(model).step());
         CutStep cut = TimeCut.cut(flat, 1, false);
