@@ -62,9 +62,12 @@ final class LoadedLibraries {
         if (!Files.isReadable(list)) {
             return false;
         }
+        List<String> left = new ArrayList<>(Files.readAllLines(list));
+        if (!isComplete(left)) {
+            return false;
+        }
         // From before the first class of JavaCPP looks for its library.
         System.setProperty(LOOKS, "false");
-        List<String> left = new ArrayList<>(Files.readAllLines(list));
         // What one needs of the others its own search path finds, or they come first.
         int before = left.size() + 1;
         while (!left.isEmpty() && left.size() < before) {
@@ -91,9 +94,13 @@ final class LoadedLibraries {
         }
     }
 
+    private static boolean isComplete(Collection<String> libraries) {
+        return NEEDED.stream().allMatch(name -> libraries.stream().anyMatch(file -> file.contains(name)));
+    }
+
     /** Keeps those of the cache; others come with the system. */
     void write(Collection<String> libraries) throws IOException {
-        if (tried || !NEEDED.stream().allMatch(name -> libraries.stream().anyMatch(file -> file.contains(name)))) {
+        if (tried || !isComplete(libraries)) {
             return;
         }
         List<String> lines = libraries.stream()

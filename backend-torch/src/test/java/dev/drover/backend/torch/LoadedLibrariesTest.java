@@ -45,6 +45,16 @@ class LoadedLibrariesTest {
     }
 
     @Test
+    void aListWithoutTheNativesOfAClassIsNotUsed() throws IOException {
+        LoadedLibraries.of(cache).write(files("jnijavacpp", "jniopenblas_nolapack", "jnitorch", "jnidnnl"));
+        Files.write(lists().get(0), files("jnitorch", "jnidnnl"));
+        LoadedLibraries libraries = LoadedLibraries.of(cache);
+        assertThat(libraries.load()).isFalse();
+        libraries.write(files("jnijavacpp", "jniopenblas_nolapack", "jnitorch", "jnidnnl"));
+        assertThat(Files.readAllLines(lists().get(0))).hasSize(4);
+    }
+
+    @Test
     void onlyLibrariesOfTheCacheAreKept() throws IOException {
         List<String> all = files("jnitorch", "jnijavacpp", "jniopenblas_nolapack", "jnidnnl");
         List<String> more = new ArrayList<>(all);
