@@ -76,27 +76,16 @@ final class ExplainCommand implements Callable<Integer> {
 
     /** How the inputs are kept: the decisions that a person asks about first. */
     private static void parameters(StoredPlan stored) {
-        List<List<String>> rows = new ArrayList<>();
-        List<InputPlacement> inputs =
-                InputPlacement.of(PlacedStep.of(stored.plan(), stored.model().flat()));
-        ByteUnit unit = ByteUnit.of(inputs.stream().map(InputPlacement::deviceBytes));
-        for (InputPlacement input : inputs) {
-            rows.add(List.of(
-                    input.name(),
-                    input.role(),
-                    input.shape(),
-                    String.valueOf(input.stage()),
-                    input.sharding(),
-                    unit.text(input.deviceBytes())));
-        }
+        List<List<String>> rows = InputPlacement.rows(
+                InputPlacement.of(PlacedStep.of(stored.plan(), stored.model().flat())));
         System.out.println();
-        Output.table(List.of("input", "role", "shape", "stage", "sharding", "per device"), rows);
+        Output.table(InputPlacement.HEADER, rows);
         System.out.println();
         System.out.println("R: replicated; Sd/n: dim d is cut, n units stay together. Ask about one value with --value "
                 + rows.get(0).get(0) + ".");
-        if (stored.plan().microBatches() > 1) {
-            System.out.println("Shapes and sizes of batch inputs are those of one of "
-                    + stored.plan().microBatches() + " micro-batches.");
+        String note = InputPlacement.note(stored.plan().microBatches());
+        if (!note.isEmpty()) {
+            System.out.println(note);
         }
     }
 

@@ -119,10 +119,7 @@ final class PlanTables {
         System.out.println();
         memory(step);
         System.out.println();
-        List<List<String>> traffic = new ArrayList<>();
-        Map<String, Traffic> trafficByKind = Traffic.of(planned.execution());
-        ByteUnit unit = ByteUnit.of(trafficByKind.values().stream().map(Traffic::bytes));
-        trafficByKind.forEach((kind, t) -> traffic.add(List.of(kind, String.valueOf(t.count()), unit.text(t.bytes()))));
+        List<List<String>> traffic = Traffic.rows(planned.execution());
         if (traffic.isEmpty()) {
             System.out.println("no communication");
         } else {

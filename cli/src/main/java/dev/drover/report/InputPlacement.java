@@ -3,6 +3,7 @@ package dev.drover.report;
 import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.plan.sharding.Sharding;
+import dev.drover.plan.sim.ByteUnit;
 import dev.drover.plan.stage.CutStep;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,6 +17,30 @@ import java.util.Locale;
  * @param deviceBytes what one device holds
  */
 public record InputPlacement(String name, String role, String shape, int stage, String sharding, long deviceBytes) {
+
+    /** Heads of {@link #rows}. */
+    public static final List<String> HEADER = List.of("input", "role", "shape", "stage", "sharding", "per device");
+
+    /** A row of a table for each input. */
+    public static List<List<String>> rows(List<InputPlacement> inputs) {
+        ByteUnit unit = ByteUnit.of(inputs.stream().map(InputPlacement::deviceBytes));
+        return inputs.stream()
+                .map(input -> List.of(
+                        input.name,
+                        input.role,
+                        input.shape,
+                        String.valueOf(input.stage),
+                        input.sharding,
+                        unit.text(input.deviceBytes)))
+                .toList();
+    }
+
+    /** What to know of the table, empty where there is one micro-batch. */
+    public static String note(int microBatches) {
+        return microBatches == 1
+                ? ""
+                : "Shapes and sizes of batch inputs are those of one of " + microBatches + " micro-batches.";
+    }
 
     /** Of each input of the cut step, in order; the micro-batch number is left out. */
     public static List<InputPlacement> of(PlacedStep placed) {

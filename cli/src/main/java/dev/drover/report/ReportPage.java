@@ -185,11 +185,7 @@ public final class ReportPage {
 
     private void traffic() {
         html.append("<h2>Communication of a device in one step</h2>");
-        List<List<String>> rows = new ArrayList<>();
-        Map<String, Traffic> trafficByKind = Traffic.of(planned.execution());
-        ByteUnit unit = ByteUnit.of(trafficByKind.values().stream().map(Traffic::bytes));
-        trafficByKind.forEach((kind, traffic) ->
-                rows.add(List.of(kind, String.valueOf(traffic.count()), unit.text(traffic.bytes()))));
+        List<List<String>> rows = Traffic.rows(planned.execution());
         if (rows.isEmpty()) {
             html.append("<p>None.</p>");
         } else {
@@ -213,25 +209,10 @@ public final class ReportPage {
 
     private void placements() {
         html.append("<h2>Inputs</h2><p class=note>").append(SHARDING_KEY);
-        if (planned.plan().microBatches() > 1) {
-            html.append(" Shapes and sizes of batch inputs are those of one of ")
-                    .append(planned.plan().microBatches())
-                    .append(" micro-batches.");
-        }
-        html.append("</p>");
-        List<List<String>> rows = new ArrayList<>();
-        List<InputPlacement> inputs = InputPlacement.of(placed);
-        ByteUnit unit = ByteUnit.of(inputs.stream().map(InputPlacement::deviceBytes));
-        for (InputPlacement input : inputs) {
-            rows.add(List.of(
-                    input.name(),
-                    input.role(),
-                    input.shape(),
-                    String.valueOf(input.stage()),
-                    input.sharding(),
-                    unit.text(input.deviceBytes())));
-        }
-        table(List.of("input", "role", "shape", "stage", "sharding", "per device"), rows);
+        html.append(' ')
+                .append(InputPlacement.note(planned.plan().microBatches()))
+                .append("</p>");
+        table(InputPlacement.HEADER, InputPlacement.rows(InputPlacement.of(placed)));
     }
 
     private void table(List<String> header, List<List<String>> rows) {

@@ -2,10 +2,13 @@ package dev.drover.report;
 
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.Collective;
+import dev.drover.plan.sim.ByteUnit;
 import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.plan.task.Program;
 import dev.drover.plan.task.Task;
 import dev.drover.plan.task.WorkerPlan;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -35,6 +38,16 @@ public record Traffic(long count, long bytes) {
             own.forEach((kind, traffic) -> most.merge(kind, traffic, (a, b) -> a.bytes() >= b.bytes() ? a : b));
         }
         return most;
+    }
+
+    /** A row of a table for each kind: kind, count, size. */
+    public static List<List<String>> rows(ExecutionPlan execution) {
+        Map<String, Traffic> trafficByKind = of(execution);
+        ByteUnit unit = ByteUnit.of(trafficByKind.values().stream().map(Traffic::bytes));
+        List<List<String>> rows = new ArrayList<>();
+        trafficByKind.forEach(
+                (kind, traffic) -> rows.add(List.of(kind, String.valueOf(traffic.count), unit.text(traffic.bytes))));
+        return rows;
     }
 
     private static void add(Map<String, Traffic> traffic, String kind, long bytes) {

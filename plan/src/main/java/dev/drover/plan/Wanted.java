@@ -17,6 +17,17 @@ public final class Wanted {
     }
 
     /**
+     * Fails with {@link UserError} where a figure is too small.
+     *
+     * @param owner what has it, such as {@code "a link"}
+     */
+    public static void atLeast(String key, long value, long least, String owner) {
+        if (value < least) {
+            throw new UserError("The " + key + " (" + value + ") of " + owner + " must be at least " + least + ".");
+        }
+    }
+
+    /**
      * Fails with {@link UserError} where a time is none.
      *
      * @param owner what has it, such as {@code "a link"}

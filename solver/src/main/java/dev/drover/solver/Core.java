@@ -204,6 +204,17 @@ final class Core {
         return usage;
     }
 
+    /** The row whose usage is most above its limit, or least below it; -1 without rows. */
+    int fullest(long[] usage) {
+        int fullest = -1;
+        for (int r = 0; r < rows; r++) {
+            if (fullest < 0 || usage[r] - limit[r] > usage[fullest] - limit[fullest]) {
+                fullest = r;
+            }
+        }
+        return fullest;
+    }
+
     boolean fits(int[] x) {
         long[] usage = usage(x);
         for (int r = 0; r < rows; r++) {
@@ -281,26 +292,16 @@ final class Core {
             end[v] = Arrays.copyOf(to, count);
             usage[v] = Arrays.copyOf(mine, count);
         }
-        return new Core(
-                constant,
-                unary,
-                edgeA,
-                edgeB,
-                edgeCost,
-                new UsageRows(fewerLimits, fewerTimes, start, end, usage, -1),
-                int[]::clone);
+        return alone(new UsageRows(fewerLimits, fewerTimes, start, end, usage, -1));
     }
 
     /** The same core, with its own values in place of the nodes' strategies. */
     Core alone() {
-        return new Core(
-                constant,
-                unary,
-                edgeA,
-                edgeB,
-                edgeCost,
-                new UsageRows(limit, rowTime, segStart, segEnd, segUsage, -1),
-                int[]::clone);
+        return alone(new UsageRows(limit, rowTime, segStart, segEnd, segUsage, -1));
+    }
+
+    private Core alone(UsageRows usageRows) {
+        return new Core(constant, unary, edgeA, edgeB, edgeCost, usageRows, int[]::clone);
     }
 
     Expansion expansion() {

@@ -134,18 +134,12 @@ final class FewRows {
     private int offer(Core some, int[] x) {
         int[] full = some.expand(x).stream().mapToInt(Integer::intValue).toArray();
         long[] usage = core.usage(full);
-        int worst = -1;
-        long most = 0;
-        for (int r = 0; r < core.rows; r++) {
-            if (usage[r] - core.limit[r] > most) {
-                most = usage[r] - core.limit[r];
-                worst = r;
-            }
+        int fullest = core.fullest(usage);
+        if (fullest >= 0 && usage[fullest] > core.limit[fullest]) {
+            return fullest;
         }
-        if (worst < 0) {
-            incumbent.offer(full, "few rows");
-        }
-        return worst;
+        incumbent.offer(full, "few rows");
+        return -1;
     }
 
     /**

@@ -37,12 +37,7 @@ final class LeastExcess {
     /** Returns where and by how much these values are above the limits. */
     static Excess of(Core core, int[] x) {
         long[] usage = core.usage(x);
-        int worst = -1;
-        for (int r = 0; r < core.rows; r++) {
-            if (worst < 0 || usage[r] - core.limit[r] > usage[worst] - core.limit[worst]) {
-                worst = r;
-            }
-        }
+        int worst = core.fullest(usage);
         return worst < 0 || usage[worst] <= core.limit[worst]
                 ? new Excess(null, 0, 0)
                 : new Excess(core.rowTime[worst], 0, usage[worst] - core.limit[worst]);

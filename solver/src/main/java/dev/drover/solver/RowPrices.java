@@ -128,15 +128,7 @@ final class RowPrices {
     }
 
     /** The priced cost of one choice as a function of one row's price. */
-    private static final class Line {
-        private final double cost;
-        private final double excess;
-
-        Line(double cost, double excess) {
-            this.cost = cost;
-            this.excess = excess;
-        }
-
+    private record Line(double cost, double excess) {
         private double at(double price) {
             return cost + price * excess;
         }
@@ -144,11 +136,16 @@ final class RowPrices {
 
     private Line line(int r, int[] x, double[] price) {
         long[] usage = core.usage(x);
-        double cost = core.cost(x);
+        return new Line(priced(core.cost(x), usage, price, r), usage[r] - core.limit[r]);
+    }
+
+    /** A cost with the excess at these prices, but for one row. */
+    private double priced(double cost, long[] usage, double[] price, int without) {
+        double priced = cost;
         for (int q = 0; q < core.rows; q++) {
-            cost += q == r ? 0 : price[q] * (usage[q] - core.limit[q]);
+            priced += q == without ? 0 : price[q] * (usage[q] - core.limit[q]);
         }
-        return new Line(cost, usage[r] - core.limit[r]);
+        return priced;
     }
 
     /** Sweeps at the present prices until the bound stands; returns the decoded choice of the least priced cost. */
@@ -162,11 +159,7 @@ final class RowPrices {
             dual.keep(bound);
             for (int[] x : List.of(dual.decoded, dual.decodedDown)) {
                 double cost = core.cost(x);
-                long[] usage = core.usage(x);
-                double priced = cost;
-                for (int q = 0; q < core.rows; q++) {
-                    priced += dual.price[q] * (usage[q] - core.limit[q]);
-                }
+                double priced = priced(cost, core.usage(x), dual.price, -1);
                 if (priced < least) {
                     least = priced;
                     best = x.clone();

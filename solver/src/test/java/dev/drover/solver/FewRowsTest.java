@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.LongFunction;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -88,27 +89,23 @@ class FewRowsTest {
 
     @Test
     void theBoundHoldsAndTheChoiceFitsInRandomProblems() {
-        int limited = 0;
-        int proven = 0;
-        for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(400); i++, seed++) {
-            int outcome = compare(RandomProblems.problem(seed), "rerun with -Dseed=" + seed);
-            limited += outcome > 0 ? 1 : 0;
-            proven += outcome == 2 ? 1 : 0;
-        }
-        System.out.printf("few rows: %d of %d random problems proven%n", proven, limited);
-        assertThat(proven).isGreaterThanOrEqualTo(RandomProblems.seeds(60) == 1 ? 0 : limited / 2);
+        compareAll(400, RandomProblems::problem, "random problems");
     }
 
     @Test
     void theBoundHoldsAndTheChoiceFitsInRepeatedBlocks() {
+        compareAll(40, FewRowsTest::blocks, "problems of repeated blocks");
+    }
+
+    private static void compareAll(int seeds, LongFunction<StrategyProblem> problems, String what) {
         int limited = 0;
         int proven = 0;
-        for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(40); i++, seed++) {
-            int outcome = compare(blocks(seed), "rerun with -Dseed=" + seed);
+        for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(seeds); i++, seed++) {
+            int outcome = compare(problems.apply(seed), "rerun with -Dseed=" + seed);
             limited += outcome > 0 ? 1 : 0;
             proven += outcome == 2 ? 1 : 0;
         }
-        System.out.printf("few rows: %d of %d problems of repeated blocks proven%n", proven, limited);
+        System.out.printf("few rows: %d of %d %s proven%n", proven, limited, what);
         assertThat(proven).isGreaterThanOrEqualTo(RandomProblems.seeds(60) == 1 ? 0 : limited / 2);
     }
 

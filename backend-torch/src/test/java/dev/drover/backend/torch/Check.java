@@ -8,10 +8,14 @@ import dev.drover.ir.eval.Value;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.init.InitialValues;
 import dev.drover.ir.ops.OpBuilder;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
+import dev.drover.models.BatchInput;
+import dev.drover.models.Model;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.function.BiFunction;
@@ -28,6 +32,19 @@ final class Check {
             parameters.add(builder.parameter("p" + i, shapes.get(i)));
         }
         return builder.build(body.apply(new OpBuilder(builder), parameters));
+    }
+
+    /** Initial values and random tokens for a training step of the zoo. */
+    static List<Literal> inputs(Model model) {
+        Random random = new Random(4);
+        List<Literal> inputs = new ArrayList<>();
+        model.initialValues().forEach(spec -> inputs.add(InitialValues.fill(spec, 1)));
+        for (BatchInput input : model.batch()) {
+            long[] tokens = new long[(int) input.shape().elements()];
+            Arrays.setAll(tokens, i -> random.nextInt((int) input.limit()));
+            inputs.add(Literal.ofLongs(input.shape(), tokens));
+        }
+        return inputs;
     }
 
     /** Compares on random inputs; gives what libtorch computed. */

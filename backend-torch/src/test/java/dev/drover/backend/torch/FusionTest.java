@@ -5,14 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
-import dev.drover.ir.init.InitialValues;
 import dev.drover.ir.ops.Compare;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
-import dev.drover.models.BatchInput;
 import dev.drover.models.Model;
 import dev.drover.models.Zoo;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -22,23 +19,11 @@ import org.junit.jupiter.api.Test;
 class FusionTest {
     private static final TorchMemory MEMORY = new TorchMemory();
 
-    private static List<Literal> inputs(Model model) {
-        Random random = new Random(4);
-        List<Literal> inputs = new ArrayList<>();
-        model.initialValues().forEach(spec -> inputs.add(InitialValues.fill(spec, 1)));
-        for (BatchInput input : model.batch()) {
-            long[] tokens = new long[(int) input.shape().elements()];
-            Arrays.setAll(tokens, i -> random.nextInt((int) input.limit()));
-            inputs.add(Literal.ofLongs(input.shape(), tokens));
-        }
-        return inputs;
-    }
-
     @Test
     void aTransformersStepTakesFarFewerKernelsAndGivesTheSame() {
         Model model = Zoo.parse("gpt:layers=2,hidden=32,heads=2,seq=16,batch=3,vocab=19");
         Computation computation = model.step().graph().entry();
-        List<Literal> inputs = inputs(model);
+        List<Literal> inputs = Check.inputs(model);
         TorchOptions options = TorchOptions.of(MEMORY);
         try (TorchProgram fused = TorchProgram.compile(computation, options);
                 TorchProgram plain = TorchProgram.compile(computation, options.withFuse(false))) {

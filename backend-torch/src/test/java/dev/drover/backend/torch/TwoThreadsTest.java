@@ -3,12 +3,8 @@ package dev.drover.backend.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.drover.ir.eval.Literal;
-import dev.drover.ir.init.InitialValues;
-import dev.drover.models.BatchInput;
 import dev.drover.models.Model;
 import dev.drover.models.Zoo;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
@@ -21,18 +17,6 @@ class TwoThreadsTest {
     @AfterAll
     static void oneThread() {
         LibTorch.setThreads(1);
-    }
-
-    private static List<Literal> inputs(Model model) {
-        Random random = new Random(4);
-        List<Literal> inputs = new ArrayList<>();
-        model.initialValues().forEach(spec -> inputs.add(InitialValues.fill(spec, 1)));
-        for (BatchInput input : model.batch()) {
-            long[] tokens = new long[(int) input.shape().elements()];
-            Arrays.setAll(tokens, i -> random.nextInt((int) input.limit()));
-            inputs.add(Literal.ofLongs(input.shape(), tokens));
-        }
-        return inputs;
     }
 
     /** Takes processors away from time to time. */
@@ -60,7 +44,7 @@ class TwoThreadsTest {
     void bitsDoNotDependOnWhoTakesWhat() {
         // Large enough for tiles of products, shared chains, norms and softmax.
         Model model = Zoo.parse("gpt:layers=2,hidden=128,heads=4,seq=64,batch=6,vocab=19");
-        List<Literal> inputs = inputs(model);
+        List<Literal> inputs = Check.inputs(model);
         TorchOptions options = TorchOptions.of(MEMORY);
         LibTorch.setThreads(1);
         List<Literal> one;

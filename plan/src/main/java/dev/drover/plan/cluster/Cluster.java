@@ -2,6 +2,7 @@ package dev.drover.plan.cluster;
 
 import dev.drover.ir.Nearest;
 import dev.drover.ir.UserError;
+import dev.drover.plan.Wanted;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -31,8 +32,9 @@ public record Cluster(
         List<String> names = deviceTypes.stream().map(DeviceType::name).toList();
         long devices = 0;
         for (Hosts group : hosts) {
-            checkAtLeastOne("count", group.count(), group);
-            checkAtLeastOne("devicesPerHost", group.devicesPerHost(), group);
+            String owner = "hosts (" + group.deviceType() + ")";
+            Wanted.atLeast("count", group.count(), 1, owner);
+            Wanted.atLeast("devicesPerHost", group.devicesPerHost(), 1, owner);
             devices += (long) group.count() * group.devicesPerHost();
             if (devices > MOST_DEVICES) {
                 throw new UserError("The number (" + devices + ") of devices must be at most " + MOST_DEVICES + ".");
@@ -42,13 +44,6 @@ public record Cluster(
                         "The deviceType (" + group.deviceType() + ") of hosts must be one of " + names + ".",
                         "Maybe write " + Nearest.of(group.deviceType(), names) + ".");
             }
-        }
-    }
-
-    private static void checkAtLeastOne(String key, int value, Hosts group) {
-        if (value < 1) {
-            throw new UserError(
-                    "The " + key + " (" + value + ") of hosts (" + group.deviceType() + ") must be at least 1.");
         }
     }
 

@@ -39,9 +39,7 @@ public record DeviceType(
             throw new UserError("The usableShare (" + usableShare + ") of device type (" + name
                     + ") must be above 0 and at most 1.");
         }
-        if (memoryBytes < 1) {
-            throw new UserError("The memoryBytes (" + memoryBytes + ") of " + owner + " must be at least 1.");
-        }
+        Wanted.atLeast("memoryBytes", memoryBytes, 1, owner);
         Wanted.speed("memoryBytesPerSecond", memoryBytesPerSecond, owner);
         Wanted.nanos("opOverheadNanos", (double) opOverheadNanos, owner);
     }

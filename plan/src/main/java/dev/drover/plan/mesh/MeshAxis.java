@@ -1,13 +1,11 @@
 package dev.drover.plan.mesh;
 
-import dev.drover.ir.UserError;
+import dev.drover.plan.Wanted;
 
 /** A named axis of a mesh. */
 public record MeshAxis(String name, int size) {
     public MeshAxis {
-        if (size < 1) {
-            throw new UserError("The size (" + size + ") of mesh axis (" + name + ") must be at least 1.");
-        }
+        Wanted.atLeast("size", size, 1, "mesh axis (" + name + ")");
     }
 
     @Override

@@ -270,14 +270,11 @@ public final class Cluster implements AutoCloseable {
         // Calls that are under way at once may overtake each other, so each waits for the one before.
         Map<Integer, CompletableFuture<PutReply>> lastByRank = new TreeMap<>();
         piecesByRank.forEach((rank, pieces) -> {
+            CompletableFuture<PutReply> last = CompletableFuture.completedFuture(PutReply.getDefaultInstance());
             for (PutRequest request : Wire.requests(pieces)) {
-                lastByRank.compute(
-                        rank,
-                        (r, last) -> last == null
-                                ? invoke(rank, options.callDeadline(), stub -> stub.put(request))
-                                : last.thenCompose(
-                                        done -> invoke(rank, options.callDeadline(), stub -> stub.put(request))));
+                last = last.thenCompose(done -> invoke(rank, options.callDeadline(), stub -> stub.put(request)));
             }
+            lastByRank.put(rank, last);
         });
         lastByRank.forEach((rank, last) -> {
             PutReply unused = await(last, deadlineNanos, rank, "put");

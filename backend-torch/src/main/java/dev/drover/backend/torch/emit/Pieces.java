@@ -15,6 +15,11 @@ public final class Pieces {
         Runnable bind(long from, long length);
     }
 
+    /** In how many pieces a team takes work of a size. */
+    public static int count(Team team, long size) {
+        return (int) Math.min(size, PER_THREAD * team.size());
+    }
+
     /**
      * A kernel over a dim of this size.
      *
@@ -25,7 +30,7 @@ public final class Pieces {
         if (team.size() == 1 || elements < SMALLEST_SHARED || size < 2) {
             return maker.bind(0, size);
         }
-        Runnable[] pieces = new Runnable[(int) Math.min(size, PER_THREAD * team.size())];
+        Runnable[] pieces = new Runnable[count(team, size)];
         for (int i = 0; i < pieces.length; i++) {
             long from = size * i / pieces.length;
             pieces[i] = maker.bind(from, size * (i + 1) / pieces.length - from);

@@ -3,6 +3,7 @@ package dev.drover.backend.torch.kernel;
 import dev.drover.backend.torch.emit.Binder;
 import dev.drover.backend.torch.emit.Emitter;
 import dev.drover.backend.torch.emit.Node;
+import dev.drover.backend.torch.emit.Pieces;
 import dev.drover.backend.torch.emit.Shared;
 import dev.drover.backend.torch.emit.Step;
 import dev.drover.backend.torch.emit.Team;
@@ -32,8 +33,6 @@ public record Chain(List<String> opcodes, List<Integer> left, List<Integer> righ
         implements Kernels.Fused {
     private static final int BLOCK = 1024;
     private static final long SMALLEST_SHARED = 1 << 16;
-    /** Of shared work for each thread, so that the last to end is not long alone. */
-    private static final long PIECES = 4;
 
     /** What a step of an opcode does, or null. */
     static BlockLoop.@Nullable Kind kind(String opcode) {
@@ -210,7 +209,7 @@ public record Chain(List<String> opcodes, List<Integer> left, List<Integer> righ
         int row = (int) Math.max(1, width);
         int block = width == 0 ? BLOCK : row * Math.max(1, BLOCK / row);
         long blocks = (elements + block - 1) / block;
-        int pieces = members == 1 ? 1 : (int) Math.min(blocks, PIECES * members);
+        int pieces = members == 1 ? 1 : Pieces.count(team, blocks);
         BlockLoop[] loops = new BlockLoop[members];
         for (int i = 0; i < members; i++) {
             loops[i] = program(along, row, block);

@@ -127,7 +127,14 @@ final class Collective {
         exchange(emitter, parts);
     }
 
-    private static List<View> inputs(Emitter emitter, Node node) {
+    /** The operands are results, from one on. */
+    static void passThrough(Emitter emitter, Node node, int first) {
+        for (int i = 0; i < node.inputs().size(); i++) {
+            emitter.define(node.ref(first + i), emitter.input(node, i));
+        }
+    }
+
+    static List<View> inputs(Emitter emitter, Node node) {
         return IntStream.range(0, node.inputs().size())
                 .mapToObj(i -> emitter.input(node, i))
                 .toList();
@@ -221,14 +228,10 @@ final class Collective {
         int skip = op.start() && node.results().size() == 2 * n ? n : 0;
         List<View> inputs = inputs(emitter, node);
         if (skip > 0) {
-            for (int i = 0; i < n; i++) {
-                emitter.define(node.ref(i), inputs.get(i));
-            }
+            passThrough(emitter, node, 0);
         }
         if (members.size() == 1) {
-            for (int i = 0; i < n; i++) {
-                emitter.define(node.ref(skip + i), inputs.get(i));
-            }
+            passThrough(emitter, node, skip);
             return;
         }
         List<Part> parts = new ArrayList<>();
@@ -251,10 +254,8 @@ final class Collective {
     /** Straight into the result, which the blocks of the members follow each other in. */
     private static Part gathered(Emitter emitter, Node.Ref result, View x, List<Integer> members, int dim) {
         View input = emitter.contiguous(x);
-        long[] dims = new long[x.rank() + 1];
-        dims[0] = members.size();
-        System.arraycopy(x.sizes(), 0, dims, 1, x.rank());
-        View blocks = emitter.scratch(x.dtype(), dims);
+        View lines = emitter.scratch(x.dtype(), members.size(), x.elements());
+        View blocks = Packs.places(lines, List.of(x.sizes())).get(0);
         emitter.define(result, blocksInside(emitter, blocks, dim));
         return part(
                 emitter,
@@ -334,9 +335,7 @@ final class Collective {
         Reduction reduction = reduction(node, op.reducer());
         List<View> inputs = inputs(emitter, node);
         if (members.size() == 1) {
-            for (int i = 0; i < inputs.size(); i++) {
-                emitter.define(node.ref(i), inputs.get(i));
-            }
+            passThrough(emitter, node, 0);
             return;
         }
         List<Part> parts = new ArrayList<>();

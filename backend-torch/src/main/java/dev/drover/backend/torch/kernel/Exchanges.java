@@ -15,6 +15,7 @@ import dev.drover.runtime.comm.Communicator;
 import dev.drover.runtime.comm.Transfer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
@@ -27,9 +28,7 @@ final class Exchanges {
         List<Integer> members = Collective.members(emitter, op.channel());
         int parts = members.size();
         if (members.size() == 1) {
-            for (int i = 0; i < node.inputs().size(); i++) {
-                emitter.define(node.ref(i), emitter.input(node, i));
-            }
+            Collective.passThrough(emitter, node, 0);
             return;
         }
         View packed;
@@ -59,22 +58,10 @@ final class Exchanges {
         dims[0] = node.inputs().size();
         System.arraycopy(each.dims(), 0, dims, 1, each.rank());
         View packed = emitter.scratch(each.dtype(), dims);
-        List<View> pieces = new ArrayList<>();
-        for (int i = 0; i < node.inputs().size(); i++) {
-            pieces.add(emitter.input(node, i));
-        }
-        emitter.step(pieces, List.of(packed), binder -> {
-            Tensor[] from = pieces.stream().map(binder::tensor).toArray(Tensor[]::new);
-            Tensor[] to = new Tensor[from.length];
-            for (int i = 0; i < to.length; i++) {
-                to[i] = binder.tensor(packed.select(i));
-            }
-            return () -> {
-                for (int i = 0; i < from.length; i++) {
-                    to[i].copy_(from[i]);
-                }
-            };
-        });
+        List<View> pieces = Collective.inputs(emitter, node);
+        List<View> places =
+                IntStream.range(0, pieces.size()).mapToObj(packed::select).toList();
+        emitter.step(pieces, List.of(packed), binder -> Packs.copies(binder, pieces, places));
         return packed;
     }
 

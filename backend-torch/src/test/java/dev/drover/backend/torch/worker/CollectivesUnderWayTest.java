@@ -2,29 +2,16 @@ package dev.drover.backend.torch.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.drover.backend.torch.TorchDeviceMemory;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.text.HloReader;
 import dev.drover.ir.type.ArrayShape;
-import dev.drover.ir.type.DType;
-import dev.drover.plan.memory.WorkerLayout;
-import dev.drover.plan.stage.Phase;
 import dev.drover.plan.task.ExecutionPlan;
-import dev.drover.plan.task.Feed;
-import dev.drover.plan.task.Fetch;
-import dev.drover.plan.task.Program;
-import dev.drover.plan.task.Task;
-import dev.drover.plan.task.TensorSlice;
-import dev.drover.plan.task.ValueRef;
-import dev.drover.plan.task.WorkerPlan;
 import dev.drover.runtime.coordinator.ClusterOptions;
 import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.worker.InitialState;
 import dev.drover.testkit.ProcessCluster;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -39,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 final class CollectivesUnderWayTest {
     private static final int SMALL = 1 << 18;
     private static final int LARGE = 1 << 22;
-    private static final ArrayShape X = ArrayShape.of(DType.F32, 2);
+    private static final ArrayShape X = OneProgram.x(2);
 
     private static final Computation PROGRAM = HloReader.read("test", """
             HloModule main
@@ -94,51 +81,18 @@ final class CollectivesUnderWayTest {
                     .replace("LARGE", "" + LARGE))
             .entry();
 
-    private static ExecutionPlan plan() {
-        ValueRef x = new ValueRef("x", false);
-        List<ValueRef> outputs = new ArrayList<>();
-        List<Task> tasks = new ArrayList<>();
-        tasks.add(new Task.Run(0, -1));
-        tasks.add(new Task.Free(x, -1));
-        for (int i = 0; i < 3; i++) {
-            outputs.add(new ValueRef("out" + i, false));
-        }
-        List<WorkerPlan> workers = new ArrayList<>();
-        for (int rank = 0; rank < 2; rank++) {
-            TensorSlice mine = new TensorSlice(X, List.of(new TensorSlice.Cut(0, 1, 2, rank)));
-            List<Fetch> fetches = new ArrayList<>();
-            List<Task> all = new ArrayList<>(tasks);
-            for (int i = 0; i < 3; i++) {
-                ArrayShape shape = PROGRAM.root().operand(i).array();
-                if (rank == i % 2) {
-                    fetches.add(new Fetch(outputs.get(i), i, new TensorSlice(shape, List.of())));
-                } else {
-                    all.add(new Task.Free(outputs.get(i), -1));
-                }
-            }
-            workers.add(
-                    new WorkerPlan(rank, 0, List.of(0, 1), List.of(new Feed(x, 0, mine, false, null)), all, fetches));
-        }
-        return new ExecutionPlan(
-                1, List.of(new Program("main", 0, Phase.FORWARD, PROGRAM, List.of(x), outputs)), workers);
-    }
+    private static final ExecutionPlan PLAN = OneProgram.plan(PROGRAM, 2, i -> i % 2);
 
     @Test
     void whatIsUnderWayKeepsItsPlace() {
         ClusterOptions options = ClusterOptions.of(TorchWorkerMain.class.getName());
         try (ProcessCluster processes = ProcessCluster.start("under-way", options, 2)) {
             Execution execution =
-                    Execution.load(processes.cluster(), plan(), new InitialState(1, Map.of()), Duration.ofMinutes(2));
+                    Execution.load(processes.cluster(), PLAN, new InitialState(1, Map.of()), Duration.ofMinutes(2));
             for (int step = 0; step < 3; step++) {
                 float[] x = {1.5f + step, 2.25f};
                 execution.feed(0, Literal.ofDoubles(X, new double[] {x[0], x[1]}));
-                execution.run(step, 1, reports -> {
-                    for (WorkerPlan worker : plan().workers()) {
-                        assertThat(reports.get(worker.rank()).peakBytes())
-                                .isEqualTo(WorkerLayout.of(plan(), worker, new TorchDeviceMemory())
-                                        .totalBytes());
-                    }
-                });
+                execution.run(step, 1, reports -> OneProgram.checkPeaks(PLAN, reports));
                 check(execution, x);
             }
         }

@@ -2,23 +2,11 @@ package dev.drover.backend.torch.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.drover.backend.torch.TorchDeviceMemory;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.Computation;
-import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.text.HloReader;
 import dev.drover.ir.type.ArrayShape;
-import dev.drover.ir.type.DType;
-import dev.drover.plan.memory.WorkerLayout;
-import dev.drover.plan.stage.Phase;
 import dev.drover.plan.task.ExecutionPlan;
-import dev.drover.plan.task.Feed;
-import dev.drover.plan.task.Fetch;
-import dev.drover.plan.task.Program;
-import dev.drover.plan.task.Task;
-import dev.drover.plan.task.TensorSlice;
-import dev.drover.plan.task.ValueRef;
-import dev.drover.plan.task.WorkerPlan;
 import dev.drover.runtime.coordinator.ClusterOptions;
 import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.worker.InitialState;
@@ -40,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 300, unit = TimeUnit.SECONDS)
 final class PackedCollectivesTest {
     private static final int WORKERS = 3;
-    private static final ArrayShape X = ArrayShape.of(DType.F32, WORKERS);
+    private static final ArrayShape X = OneProgram.x(WORKERS);
     private static final String GROUPS = "replica_groups={{0,1,2}}";
 
     /** A kind of collective and what it is called on; results by operand. */
@@ -152,32 +140,7 @@ final class PackedCollectivesTest {
                 : Arrays.stream(inside.split(",")).mapToLong(Long::parseLong).toArray();
     }
 
-    private static ExecutionPlan plan() {
-        ValueRef x = new ValueRef("x", false);
-        List<Instruction> results = PROGRAM.root().operands();
-        List<ValueRef> outputs = new ArrayList<>();
-        for (int i = 0; i < results.size(); i++) {
-            outputs.add(new ValueRef("out" + i, false));
-        }
-        List<WorkerPlan> workers = new ArrayList<>();
-        for (int rank = 0; rank < WORKERS; rank++) {
-            TensorSlice mine = new TensorSlice(X, List.of(new TensorSlice.Cut(0, 1, WORKERS, rank)));
-            List<Fetch> fetches = new ArrayList<>();
-            List<Task> tasks = new ArrayList<>(List.of(new Task.Run(0, -1), new Task.Free(x, -1)));
-            for (int i = 0; i < results.size(); i++) {
-                if (rank == i / 2 % WORKERS) {
-                    fetches.add(new Fetch(
-                            outputs.get(i), i, new TensorSlice(results.get(i).array(), List.of())));
-                } else {
-                    tasks.add(new Task.Free(outputs.get(i), -1));
-                }
-            }
-            workers.add(new WorkerPlan(
-                    rank, 0, List.of(0, 1, 2), List.of(new Feed(x, 0, mine, false, null)), tasks, fetches));
-        }
-        return new ExecutionPlan(
-                1, List.of(new Program("main", 0, Phase.FORWARD, PROGRAM, List.of(x), outputs)), workers);
-    }
+    private static final ExecutionPlan PLAN = OneProgram.plan(PROGRAM, WORKERS, i -> i / 2 % WORKERS);
 
     @Test
     void operandsThatTravelTogetherGiveTheSameBits() {
@@ -185,15 +148,9 @@ final class PackedCollectivesTest {
         ClusterOptions options = ClusterOptions.of(TorchWorkerMain.class.getName());
         try (ProcessCluster processes = ProcessCluster.start("packed", options, WORKERS)) {
             Execution execution =
-                    Execution.load(processes.cluster(), plan(), new InitialState(1, Map.of()), Duration.ofMinutes(2));
+                    Execution.load(processes.cluster(), PLAN, new InitialState(1, Map.of()), Duration.ofMinutes(2));
             execution.feed(0, Literal.ofDoubles(X, new double[] {x[0], x[1], x[2]}));
-            execution.run(0, 1, reports -> {
-                for (WorkerPlan worker : plan().workers()) {
-                    assertThat(reports.get(worker.rank()).peakBytes())
-                            .isEqualTo(WorkerLayout.of(plan(), worker, new TorchDeviceMemory())
-                                    .totalBytes());
-                }
-            });
+            execution.run(0, 1, reports -> OneProgram.checkPeaks(PLAN, reports));
             int output = 0;
             for (Case one : CASES) {
                 for (int i = 0; i < one.operands.size(); i++) {
