@@ -31,14 +31,23 @@ import java.util.stream.IntStream;
  *   dot and all-reduce, among all and by pairs -> collectives by bytes, between computations as they are in a step
  *   a value sent back and forth                -> latency and bandwidth between stages
  * </pre>
+ *
+ * <p>The figures are then fitted to whole steps of a small model ({@link ReferenceSteps}).
  */
 final class RuntimeCalibration implements Calibration {
     private static final int COMPUTE_STEPS = 7;
     private static final double COMPUTE_STEP_NANOS = 20e6;
     private static final int EXCHANGE_STEPS = 41;
+    /** After so long no more steps are begun. */
+    private static final long ENOUGH_NANOS = 400_000_000L;
+
+    private static final int STEPS_AT_ONCE = 7;
     private static final int TURNS = 8;
     private static final int MESSAGE_STEPS = 31;
     private static final int MOST_REPEATS = 2000;
+    /** Of repeats at once: the first run of a program takes longer than the later ones. */
+    private static final int MOST_GROWTH = 64;
+
     /** Before it is measured, each unit is run for so long. */
     private static final long SETTLE_NANOS = 200_000_000L;
 
@@ -100,12 +109,14 @@ final class RuntimeCalibration implements Calibration {
 
     @Override
     public boolean isComplete(Figures kept) {
-        return workers == 1 || (kept.measured().knows("send") && kept.measured().knows("first-call"));
+        Measured measured = kept.measured();
+        return measured.knows(Measured.PROCESSOR)
+                && (workers == 1 || (measured.knows("send") && measured.knows("first-call")));
     }
 
     @Override
     public Figures measure() {
-        Output.progress("measuring this machine with " + workers + " workers (some seconds, kept in " + folder + ")");
+        Output.progress("measuring this machine with " + workers + " workers (about half a minute, once; kept in " + folder + ")");
         int cores = Runtime.getRuntime().availableProcessors();
         double share = Math.min(1.0, (double) cores / workers);
         try (Workers processes = Workers.start(workers, 0, 0, folder)) {
@@ -139,7 +150,9 @@ final class RuntimeCalibration implements Calibration {
             if (workers > 2 && workers % 2 == 0) {
                 collectives(processes, 2, nanos);
             }
-            return figures(processes, cores, share, new Measured(workers > cores ? cores : 0, nanos));
+            Figures parts = figures(processes, cores, share, new Measured(workers > cores ? cores : 0, nanos));
+            Output.progress("measuring whole steps");
+            return ReferenceSteps.fit(processes, workers, parts);
         }
     }
 
@@ -151,9 +164,10 @@ final class RuntimeCalibration implements Calibration {
         if (workers > 1) {
             unit.add(ALL_REDUCE.replace("GROUPS", groups(workers)));
         }
+        Execution execution = load(processes, square(128), plans.repeated(square(128), unit, 4, 20));
         long start = System.nanoTime();
         while (System.nanoTime() - start < WARM_UP_NANOS) {
-            double unused = medianNanos(processes, square(128), unit, 4, 20, 10, StepReport::elapsedNanos);
+            double unused = medianNanos(execution, 1, StepReport::elapsedNanos);
         }
     }
 
@@ -245,12 +259,26 @@ final class RuntimeCalibration implements Calibration {
 
     /**
      * Time of one unit of computing when all workers compute: the processor time that it takes meanwhile, times the workers that share a
-     * processor. Other work on the machine counts little in it.
+     * processor. Other work on the machine counts little in it. The unit is repeated so often that a step takes long beside what it takes by
+     * itself, and measured once it is warm.
      */
     private double unitNanos(Workers processes, ArrayShape shape, List<String> unit, int count) {
-        int repeats = settle(processes, shape, unit, count);
-        double nanos = medianNanos(processes, shape, unit, count, repeats, COMPUTE_STEPS, StepReport::processorNanos);
-        return nanos * sharing() / count / repeats;
+        int repeats = 1;
+        while (true) {
+            Execution execution = load(processes, shape, plans.repeated(shape, unit, count, repeats));
+            long start = System.nanoTime();
+            double nanos = medianNanos(execution, 2, StepReport::elapsedNanos);
+            if (nanos < COMPUTE_STEP_NANOS && repeats < MOST_REPEATS) {
+                double wanted = Math.ceil(repeats * Math.min(MOST_GROWTH, 1.5 * COMPUTE_STEP_NANOS / nanos));
+                repeats = (int) Math.min(MOST_REPEATS, wanted);
+                continue;
+            }
+            while (System.nanoTime() - start < SETTLE_NANOS) {
+                double unused = medianNanos(execution, 1, StepReport::elapsedNanos);
+            }
+            double median = medianNanos(execution, COMPUTE_STEPS, StepReport::processorNanos);
+            return median * sharing() / count / repeats;
+        }
     }
 
     /** Workers that share a processor. */
@@ -260,48 +288,30 @@ final class RuntimeCalibration implements Calibration {
 
     /** Time of one unit with a collective, on the clock. */
     private double exchangeNanos(Workers processes, ArrayShape shape, List<String> unit, int count) {
-        return medianNanos(processes, shape, unit, count, 1, EXCHANGE_STEPS, StepReport::elapsedNanos) / count;
+        Execution execution = load(processes, shape, plans.repeated(shape, unit, count, 1));
+        return medianNanos(execution, EXCHANGE_STEPS, StepReport::elapsedNanos) / count;
     }
 
-    /** How often to repeat a program in a step for that to take long beside what a step takes by itself; runs it until it is warm. */
-    private int settle(Workers processes, ArrayShape shape, List<String> unit, int count) {
-        int repeats = 1;
-        long start = System.nanoTime();
-        while (true) {
-            double nanos = medianNanos(processes, shape, unit, count, repeats, 2, StepReport::elapsedNanos);
-            if ((nanos > COMPUTE_STEP_NANOS || repeats == MOST_REPEATS) && System.nanoTime() - start > SETTLE_NANOS) {
-                return repeats;
-            }
-            double wanted = Math.ceil(repeats * Math.min(16, 1.2 * COMPUTE_STEP_NANOS / nanos));
-            repeats = (int) Math.min(MOST_REPEATS, Math.max(repeats, wanted));
-        }
-    }
-
-    /** Of a program that repeats a unit: of each step the slowest worker; the step in the middle, as training reports it. */
-    private double medianNanos(
-            Workers processes,
-            ArrayShape shape,
-            List<String> unit,
-            int count,
-            int repeats,
-            int steps,
-            ToLongFunction<StepReport> time) {
-        return medianNanos(processes, shape, plans.repeated(shape, unit, count, repeats), steps, time);
-    }
-
-    private static double medianNanos(
-            Workers processes, ArrayShape shape, ExecutionPlan plan, int steps, ToLongFunction<StepReport> time) {
+    private static Execution load(Workers processes, ArrayShape shape, ExecutionPlan plan) {
         Execution execution = processes.load(plan, new ModelInputs(InitialState.NONE, Map.of(), new TreeMap<>(), ""));
         double[] values = new double[Math.toIntExact(shape.elements())];
         // So that products stay as they are: numbers near 0 are slow.
         Arrays.fill(values, 1.0 / shape.dim(shape.rank() - 1));
         execution.setState(0, Literal.ofDoubles(shape, values));
+        return execution;
+    }
+
+    /** Of each step the slowest worker; the step in the middle, as training reports it. Fewer steps if they are long. */
+    private static double medianNanos(Execution execution, int steps, ToLongFunction<StepReport> time) {
         List<Double> nanos = new ArrayList<>();
-        execution.run(
-                0,
-                steps,
-                reports -> nanos.add(
-                        (double) reports.stream().mapToLong(time).max().orElse(0)));
+        long start = System.nanoTime();
+        while (nanos.size() < steps && System.nanoTime() - start < ENOUGH_NANOS) {
+            execution.run(
+                    0,
+                    Math.min(STEPS_AT_ONCE, steps - nanos.size()),
+                    reports -> nanos.add(
+                            (double) reports.stream().mapToLong(time).max().orElse(0)));
+        }
         nanos.sort(Double::compare);
         return nanos.get((nanos.size() - 1) / 2);
     }
@@ -312,7 +322,7 @@ final class RuntimeCalibration implements Calibration {
      */
     private double turnNanos(
             Workers processes, ArrayShape shape, List<String> unit, int messages, ToLongFunction<StepReport> time) {
-        return medianNanos(processes, shape, plans.backAndForth(shape, unit, TURNS, messages), MESSAGE_STEPS, time)
-                / TURNS;
+        Execution execution = load(processes, shape, plans.backAndForth(shape, unit, TURNS, messages));
+        return medianNanos(execution, MESSAGE_STEPS, time) / TURNS;
     }
 }

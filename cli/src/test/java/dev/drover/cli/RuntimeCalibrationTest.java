@@ -12,7 +12,11 @@ class RuntimeCalibrationTest {
     @Test
     @Timeout(180)
     void measuresThisMachine(@TempDir Path folder) {
-        Calibration.Figures figures = new RuntimeCalibration(2, folder).measure();
+        RuntimeCalibration calibration = new RuntimeCalibration(2, folder);
+        Calibration.Figures figures = calibration.measure();
+        assertThat(calibration.isComplete(figures)).isTrue();
+        // Whole steps take longer than their parts, but not another order of magnitude.
+        assertThat(figures.measured().processorNanos(1000, 2)).isBetween(100.0, 2000.0);
         assertThat(figures.flopsPerSecondPerCoreByDType().get("f32")).isGreaterThan(1e7);
         assertThat(figures.memoryBytesPerSecond()).isGreaterThan(1e7);
         assertThat(figures.loopbackBytesPerSecond()).isGreaterThan(1e6);

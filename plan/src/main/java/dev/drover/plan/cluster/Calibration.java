@@ -2,6 +2,7 @@ package dev.drover.plan.cluster;
 
 import java.util.Collections;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 
 /** Measures this machine. The command line gives one that asks the backend that will really run. */
@@ -35,6 +36,45 @@ public interface Calibration {
             Measured measured) {
         public Figures {
             flopsPerSecondPerCoreByDType = Collections.unmodifiableMap(new TreeMap<>(flopsPerSecondPerCoreByDType));
+        }
+
+        /** Where everything takes {@code factor} times as long. */
+        public Figures stretched(double factor) {
+            SortedMap<String, Double> flops = new TreeMap<>();
+            flopsPerSecondPerCoreByDType.forEach((dtype, speed) -> flops.put(dtype, speed / factor));
+            return new Figures(
+                    cores,
+                    flops,
+                    memoryBytes,
+                    memoryBytesPerSecond / factor,
+                    Math.round(opOverheadNanos * factor),
+                    loopbackBytesPerSecond / factor,
+                    Math.round(loopbackLatencyNanos * factor),
+                    measured.stretched(factor));
+        }
+
+        public Figures withLoopbackLatencyNanos(long nanos) {
+            return new Figures(
+                    cores,
+                    flopsPerSecondPerCoreByDType,
+                    memoryBytes,
+                    memoryBytesPerSecond,
+                    opOverheadNanos,
+                    loopbackBytesPerSecond,
+                    nanos,
+                    measured);
+        }
+
+        public Figures withMeasured(Measured times) {
+            return new Figures(
+                    cores,
+                    flopsPerSecondPerCoreByDType,
+                    memoryBytes,
+                    memoryBytesPerSecond,
+                    opOverheadNanos,
+                    loopbackBytesPerSecond,
+                    loopbackLatencyNanos,
+                    times);
         }
     }
 }

@@ -20,12 +20,16 @@ import java.util.TreeMap;
  *   first-call        1            a kernel's first call after other work, beside what it takes when repeated
  *   send              bytes        what a message between stages costs the sender's computing
  *   all-reduce/N      bytes        among N devices, all groups at the same time
+ *   processor         nanoseconds  of a processor that so much computing takes; less where the runtime and messages take turns with it
  * </pre>
  *
  * @param processors that the devices of a host share: when fewer devices than all compute, they are faster; 0 if each has its own
  * @param nanosBySizeByKind empty for devices that were not measured
  */
 public record Measured(int processors, SortedMap<String, SortedMap<Long, Double>> nanosBySizeByKind) {
+
+    /** Kind of {@link #processorNanos}. */
+    public static final String PROCESSOR = "processor";
 
     /** Nothing. */
     public static final Measured NONE = new Measured(0, Collections.emptySortedMap());
@@ -45,6 +49,31 @@ public record Measured(int processors, SortedMap<String, SortedMap<Long, Double>
         nanosBySizeByKind.forEach(
                 (kind, nanos) -> copy.put(kind, Collections.unmodifiableSortedMap(new TreeMap<>(nanos))));
         nanosBySizeByKind = Collections.unmodifiableSortedMap(copy);
+    }
+
+    /** Time of a processor of its own that computing takes, which takes so long where {@code devices} of a host compute. */
+    public double processorNanos(double computingNanos, int devices) {
+        double own = processors == 0 ? computingNanos : computingNanos * Math.min(1, (double) processors / devices);
+        return knows(PROCESSOR) ? nanos(PROCESSOR, own) : own;
+    }
+
+    /** Where everything takes {@code factor} times as long; computing gets the same share of the processors. */
+    public Measured stretched(double factor) {
+        SortedMap<String, SortedMap<Long, Double>> nanos = new TreeMap<>();
+        nanosBySizeByKind.forEach((kind, times) -> {
+            SortedMap<Long, Double> longer = new TreeMap<>();
+            times.forEach((size, time) ->
+                    longer.put(size, kind.equals(PROCESSOR) ? time : (double) Math.round(time * factor)));
+            nanos.put(kind, longer);
+        });
+        return new Measured(processors, nanos);
+    }
+
+    /** Where computing has a processor for {@code share} of the time that it takes. */
+    public Measured withProcessor(double share) {
+        SortedMap<String, SortedMap<Long, Double>> nanos = new TreeMap<>(nanosBySizeByKind);
+        nanos.put(PROCESSOR, new TreeMap<>(Map.of(1_000_000L, (double) Math.round(1e6 * share))));
+        return new Measured(processors, nanos);
     }
 
     /** Whether a kind of work was measured. */

@@ -1,6 +1,7 @@
 package dev.drover.plan.sim;
 
 import dev.drover.plan.cluster.Cluster;
+import dev.drover.plan.cluster.Measured;
 import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.plan.memory.WorkerLayout;
 import dev.drover.plan.memory.WorkerLayouts;
@@ -42,6 +43,7 @@ public final class Simulator {
     private final Network network;
     private final List<Span> spans = new ArrayList<>();
     private final Map<String, ProgramCost.ProgramTime> timeByProgramAndMesh = new HashMap<>();
+    private final Measured measured;
     private final int processors;
     private final int devices;
     private double now;
@@ -66,7 +68,8 @@ public final class Simulator {
         this.cost = cost;
         this.network = new Network(cluster);
         WorkerLayouts layouts = new WorkerLayouts(plan, memory);
-        this.processors = cluster.measured().processors();
+        this.measured = cluster.measured();
+        this.processors = measured.processors();
         this.devices = cluster.devices();
         for (WorkerPlan worker : plan.workers()) {
             workers.add(new Worker(
@@ -437,7 +440,7 @@ public final class Simulator {
                     collectiveNanos,
                     pointToPointNanos,
                     step - computeNanos - collectiveNanos - pointToPointNanos,
-                    workNanos * (processors == 0 ? 1 : Math.min(1, (double) processors / devices)));
+                    measured.processorNanos(workNanos, devices));
         }
     }
 }

@@ -38,4 +38,16 @@ class MeasuredTest {
                 .hasMessageContaining("dot")
                 .hasMessageContaining("pass");
     }
+
+    @Test
+    void stretchedTimesAreLongerButComputingsShareOfTheProcessors() {
+        Measured slow =
+                new Measured(2, TIMES.nanosBySizeByKind()).withProcessor(0.8).stretched(3);
+        assertThat(slow.nanos("pass", 100)).isEqualTo(30);
+        assertThat(slow.nanos("all-reduce/2", 10_000)).isEqualTo(600);
+        // Four devices on two processors: half of the time, of which the runtime takes a fifth.
+        assertThat(slow.processorNanos(1000, 4)).isCloseTo(400, within(1e-9));
+        assertThat(slow.processorNanos(1000, 2)).isCloseTo(800, within(1e-9));
+        assertThat(TIMES.processorNanos(1000, 4)).isEqualTo(1000);
+    }
 }

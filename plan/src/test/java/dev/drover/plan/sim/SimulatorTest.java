@@ -120,6 +120,12 @@ class SimulatorTest {
             assertThat(step.stepNanos()).as(kind.name()).isCloseTo(1e6 * millis, within(1.0));
             assertThat(step.processorNanos())
                     .isCloseTo(3e6 * microBatches * stages * Math.min(1.0, (double) processors / stages), within(1.0));
+            SimulatedStep besideOthers = Simulator.simulate(
+                    pipeline(stages, microBatches, kind),
+                    cluster(stages, 1e30, 0).withMeasured(shared.withProcessor(0.75)),
+                    ONE_TWO);
+            assertThat(besideOthers.stepNanos()).isEqualTo(step.stepNanos());
+            assertThat(besideOthers.processorNanos()).isCloseTo(0.75 * step.processorNanos(), within(1.0));
         }
     }
 
