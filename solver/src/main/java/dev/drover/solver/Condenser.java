@@ -28,6 +28,9 @@ final class Condenser {
     /** Entries of a new edge at most. */
     private static final int MOST_ENTRIES = 1 << 14;
 
+    /** Edges of a hub at least. */
+    private static final int HUB = 24;
+
     private final Core core;
     private final Budget budget;
     /** In the problem's own unit, for messages. */
@@ -42,6 +45,9 @@ final class Condenser {
     private final ArrayDeque<Integer> work = new ArrayDeque<>();
     /** Variables of two neighbours, which wait until no leaf is left: a leaf costs a row for each value, a chain a table. */
     private final ArrayDeque<Integer> chains = new ArrayDeque<>();
+
+    /** Variables of many edges, which wait until all around them is done: a look at one costs as much as at a hundred others. */
+    private final ArrayDeque<Integer> hubs = new ArrayDeque<>();
 
     private final boolean[] queued;
     private final boolean[] gone;
@@ -172,15 +178,21 @@ final class Condenser {
         for (int v = 0; v < core.size; v++) {
             push(v);
         }
-        while (!(work.isEmpty() && chains.isEmpty()) && !budget.late()) {
-            if (work.isEmpty()) {
-                int v = chains.poll();
-                if (!gone[v] && edges.get(v).count() <= 2) {
-                    eliminate(v);
+        while (!budget.late()) {
+            Integer v = work.poll();
+            if (v == null && !chains.isEmpty()) {
+                int chain = chains.poll();
+                if (!gone[chain] && edges.get(chain).count() <= 2) {
+                    eliminate(chain);
                 }
                 continue;
             }
-            int v = work.poll();
+            if (v == null) {
+                v = hubs.poll();
+            }
+            if (v == null) {
+                break;
+            }
             queued[v] = false;
             if (!gone[v] && !visit(v)) {
                 return new Reducer.Result(
@@ -193,7 +205,7 @@ final class Condenser {
     private void push(int v) {
         if (!queued[v] && !gone[v]) {
             queued[v] = true;
-            work.add(v);
+            (edges.get(v).count() < HUB ? work : hubs).add(v);
         }
     }
 
@@ -240,7 +252,7 @@ final class Condenser {
         Links mine = edges.get(v);
         Dominance.Side[] sides = new Dominance.Side[mine.count()];
         for (int i = 0; i < sides.length; i++) {
-            sides[i] = mine.table(i).side();
+            sides[i] = tables.side(mine.table(i));
         }
         List<Use> used = uses.get(v);
         long[][] usage = new long[used.size()][];

@@ -89,7 +89,7 @@ final class Core {
         this.expansion = expansion;
     }
 
-    private static double[] transposed(double[] matrix, int rows, int columns) {
+    static double[] transposed(double[] matrix, int rows, int columns) {
         double[] out = new double[rows * columns];
         for (int i = 0; i < rows; i++) {
             for (int j = 0; j < columns; j++) {

@@ -1,6 +1,7 @@
 package dev.drover.solver;
 
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -23,31 +24,79 @@ final class Dominance {
         this.dominance = dominance;
     }
 
-    /** One end of an edge: its matrix (row-major, shared by equal edges) and whether the variable's values are the rows. */
+    /**
+     * One end of an edge. Its matrix is there both ways, so that every loop of the test runs along memory; what the test asks of a matrix
+     * alone is found once.
+     */
     static final class Side {
-        private final double[] matrix;
-        private final int number;
-        private final boolean first;
-        private final int width;
+        private final int look;
+        private final int others;
+        /** {@code values x others}. */
+        private final double[] byValue;
+        /** {@code others x values}. */
+        private final double[] byOther;
 
-        /** Takes the matrix with its number and its columns. */
-        Side(double[] matrix, int number, boolean first, int width) {
-            this.matrix = matrix;
-            this.number = number;
-            this.first = first;
-            this.width = width;
+        private int @Nullable [] home;
+
+        private Side(int look, int others, double[] byValue, double[] byOther) {
+            this.look = look;
+            this.others = others;
+            this.byValue = byValue;
+            this.byOther = byOther;
         }
 
-        private int look() {
-            return number * 2 + (first ? 1 : 0);
+        /** Takes a row-major matrix with its number and its columns; the variable's values are the rows. */
+        static Side ofRows(double[] matrix, double[] transposed, int number, int columns) {
+            return new Side(2 * number + 1, columns, matrix, transposed);
         }
 
-        private int others() {
-            return first ? width : matrix.length / width;
+        /** The same matrix seen from its columns. */
+        static Side ofColumns(double[] matrix, double[] transposed, int number, int columns) {
+            return new Side(2 * number, matrix.length / columns, transposed, matrix);
         }
 
-        private double cost(int value, int other) {
-            return matrix[first ? value * width + other : other * width + value];
+        /** By value, the neighbour's value that suits it best; -1 if it has no partner at all. */
+        private int[] home() {
+            int[] known = home;
+            if (known == null) {
+                known = new int[byValue.length / others];
+                for (int k = 0; k < known.length; k++) {
+                    int best = k * others;
+                    for (int at = best + 1; at < (k + 1) * others; at++) {
+                        best = byValue[at] < byValue[best] ? at : best;
+                    }
+                    known[k] = byValue[best] == Double.POSITIVE_INFINITY ? -1 : best - k * others;
+                }
+                home = known;
+            }
+            return known;
+        }
+
+        /** Takes off, so many times, how much more each value costs than {@code worse} where the neighbour suits that best. */
+        private void takeExtra(int worse, int times, double[] surplus) {
+            int at = home()[worse];
+            double cost = byValue[worse * others + at];
+            double[] from = byOther;
+            for (int k = 0, i = at * surplus.length; k < surplus.length; k++, i++) {
+                surplus[k] -= times * (from[i] - cost);
+            }
+        }
+
+        private double extraAtHome(int better, int worse) {
+            int at = home()[worse];
+            return byValue[better * others + at] - byValue[worse * others + at];
+        }
+
+        /** The most that {@code better} can cost more than {@code worse}. */
+        private double mostExtra(int better, int worse) {
+            double most = Double.NEGATIVE_INFINITY;
+            for (int b = better * others, w = worse * others, end = w + others; w < end; b++, w++) {
+                double cost = byValue[w];
+                if (cost != Double.POSITIVE_INFINITY) {
+                    most = Math.max(most, byValue[b] - cost);
+                }
+            }
+            return most;
         }
     }
 
@@ -87,7 +136,7 @@ final class Dominance {
     boolean[] gone(double[] unary, long[][] usage, Side[] sides) {
         int[] looks = new int[sides.length];
         for (int s = 0; s < looks.length; s++) {
-            looks[s] = sides[s].look();
+            looks[s] = sides[s].look;
         }
         Arrays.sort(looks);
         Look look = new Look(unary, usage, looks);
@@ -99,82 +148,72 @@ final class Dominance {
         return known;
     }
 
-    private boolean[] test(double[] unary, long[][] usage, Side[] sides) {
-        boolean[] gone = new boolean[unary.length];
-        int left = unary.length;
-        for (int k = 0; k < unary.length; k++) {
+    private boolean[] test(double[] unary, long[][] usage, Side[] all) {
+        int width = unary.length;
+        Side[] sides = all.clone();
+        Arrays.sort(sides, Comparator.comparingInt((Side side) -> side.look));
+        int[] times = new int[sides.length];
+        int distinct = 0;
+        for (int s = 0; s < sides.length; s++) {
+            if (s == 0 || sides[s].look != sides[distinct - 1].look) {
+                sides[distinct++] = sides[s];
+            }
+            times[distinct - 1]++;
+        }
+        sides = Arrays.copyOf(sides, distinct);
+        boolean[] gone = new boolean[width];
+        int left = width;
+        for (int k = 0; k < width; k++) {
             boolean dead = unary[k] == Double.POSITIVE_INFINITY;
-            for (int s = 0; s < sides.length && !dead; s++) {
-                dead = isWithoutPartner(k, sides[s]);
+            for (int s = 0; s < distinct && !dead; s++) {
+                dead = sides[s].home()[k] < 0;
             }
             gone[k] = dead;
             left -= dead ? 1 : 0;
         }
-        if (dominance && left > 1 && unary.length <= MOST_VALUES && (long) left * left * sides.length <= MOST_LOOKS) {
-            int[] home = new int[sides.length];
-            for (int k = 0; k < unary.length; k++) {
-                for (int s = 0; s < home.length && !gone[k]; s++) {
-                    home[s] = cheapest(k, sides[s]);
+        if (dominance && left > 1 && width <= MOST_VALUES && (long) left * left * distinct <= MOST_LOOKS) {
+            double[] surplus = new double[width];
+            for (int k = 0; k < width; k++) {
+                if (gone[k]) {
+                    continue;
                 }
-                for (int better = 0; better < unary.length && !gone[k]; better++) {
-                    gone[k] = better != k
+                for (int better = 0; better < width; better++) {
+                    surplus[better] = unary[k] - unary[better];
+                }
+                for (int s = 0; s < distinct; s++) {
+                    sides[s].takeExtra(k, times[s], surplus);
+                }
+                for (int better = 0; better < width && !gone[k]; better++) {
+                    gone[k] = surplus[better] >= 0
+                            && better != k
                             && !gone[better]
-                            && mayDominate(better, k, unary, sides, home)
-                            && dominates(better, k, unary, usage, sides);
+                            && usesNoMore(better, k, usage)
+                            && costsNoMore(better, k, surplus[better], sides, times);
                 }
             }
         }
         return gone;
     }
 
-    /** The neighbour's value that suits a value best. */
-    private static int cheapest(int k, Side side) {
-        int best = 0;
-        for (int o = 1; o < side.others(); o++) {
-            best = side.cost(k, o) < side.cost(k, best) ? o : best;
-        }
-        return best;
-    }
-
-    /** Whether it costs no more where the neighbours suit the worse value best: nearly always the end of the test already. */
-    private static boolean mayDominate(int better, int worse, double[] unary, Side[] sides, int[] home) {
-        double surplus = unary[worse] - unary[better];
-        for (int s = 0; s < sides.length; s++) {
-            surplus -= sides[s].cost(better, home[s]) - sides[s].cost(worse, home[s]);
-        }
-        return surplus >= 0;
-    }
-
-    private static boolean isWithoutPartner(int k, Side side) {
-        for (int o = 0; o < side.others(); o++) {
-            if (side.cost(k, o) != Double.POSITIVE_INFINITY) {
+    private static boolean usesNoMore(int better, int worse, long[][] usage) {
+        for (long[] u : usage) {
+            if (u[better] > u[worse]) {
                 return false;
             }
         }
         return true;
     }
 
-    private static boolean dominates(int better, int worse, double[] unary, long[][] usage, Side[] sides) {
-        double surplus = unary[worse] - unary[better];
-        for (long[] u : usage) {
-            if (u[better] > u[worse]) {
-                return false;
-            }
+    /**
+     * Whether a value costs no more than another whatever the neighbours do.
+     *
+     * @param surplus how much less it costs where all neighbours suit the other one best
+     */
+    private static boolean costsNoMore(int better, int worse, double surplus, Side[] sides, int[] times) {
+        double left = surplus;
+        for (int s = 0; s < sides.length && left >= 0; s++) {
+            left -= times[s] * (sides[s].mostExtra(better, worse) - sides[s].extraAtHome(better, worse));
         }
-        for (Side side : sides) {
-            double most = Double.NEGATIVE_INFINITY;
-            int others = side.others();
-            for (int o = 0; o < others; o++) {
-                double w = side.cost(worse, o);
-                if (w != Double.POSITIVE_INFINITY) {
-                    most = Math.max(most, side.cost(better, o) - w);
-                }
-            }
-            if (most == Double.POSITIVE_INFINITY) {
-                return false;
-            }
-            surplus -= most;
-        }
-        return surplus >= 0;
+        return left >= 0;
     }
 }

@@ -82,12 +82,17 @@ final class Reducer {
 
     /** Reduces; throws {@link Budget.Late} if the time ends before there is a core. */
     static Result reduce(StrategyProblem problem, Set<Technique> without, Budget budget) {
-        Result reduced = new Reducer(problem, without, budget).run();
+        Result reduced = uncondensed(problem, without, budget);
         Core core = reduced.core();
         if (core == null || without.contains(Technique.CONDENSE)) {
             return reduced;
         }
         return Condenser.condense(core, !without.contains(Technique.DOMINANCE), problem.usageLimit(), budget);
+    }
+
+    /** What the {@link Condenser} gets. */
+    static Result uncondensed(StrategyProblem problem, Set<Technique> without, Budget budget) {
+        return new Reducer(problem, without, budget).run();
     }
 
     private Result run() {
@@ -362,15 +367,27 @@ final class Reducer {
         /** A matrix of costs and its number. */
         private static final class Matrix {
             private final double[] costs;
+            private final int number;
+            private final int width;
             private final boolean separable;
-            private final Dominance.Side rows;
-            private final Dominance.Side columns;
+            private List<Dominance.Side> sides = List.of();
 
             Matrix(double[] costs, int number, int width) {
                 this.costs = costs;
+                this.number = number;
+                this.width = width;
                 this.separable = isSeparable(costs, width);
-                this.rows = new Dominance.Side(costs, number, true, width);
-                this.columns = new Dominance.Side(costs, number, false, width);
+            }
+
+            /** The two ends of an edge, first that of the rows. */
+            private List<Dominance.Side> sides() {
+                if (sides.isEmpty()) {
+                    double[] transposed = Core.transposed(costs, costs.length / width, width);
+                    sides = List.of(
+                            Dominance.Side.ofRows(costs, transposed, number, width),
+                            Dominance.Side.ofColumns(costs, transposed, number, width));
+                }
+                return sides;
             }
         }
 
@@ -585,8 +602,8 @@ final class Reducer {
                 sidesByVariable.add(new ArrayList<>());
             }
             for (int e = 0; e < edgeCount; e++) {
-                sidesByVariable.get(edgeA[e]).add(matrix[e].rows);
-                sidesByVariable.get(edgeB[e]).add(matrix[e].columns);
+                sidesByVariable.get(edgeA[e]).add(matrix[e].sides().get(0));
+                sidesByVariable.get(edgeB[e]).add(matrix[e].sides().get(1));
             }
             Dominance dominance = new Dominance(dominating);
             List<int[]> gone = new ArrayList<>();

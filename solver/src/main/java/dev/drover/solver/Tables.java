@@ -23,19 +23,13 @@ final class Tables {
         final int columns;
         final int number;
         private int separable = -1;
-        private final Dominance.Side side;
+        private Dominance.@Nullable Side side;
         private @Nullable Table transposed;
 
         private Table(double[] values, int columns, int number) {
             this.values = values;
             this.columns = columns;
             this.number = number;
-            this.side = new Dominance.Side(values, number, true, columns);
-        }
-
-        /** This end of an edge with the table. */
-        Dominance.Side side() {
-            return side;
         }
 
         int rows() {
@@ -151,15 +145,19 @@ final class Tables {
         Table known = table.transposed;
         if (known == null) {
             int rows = table.rows();
-            double[] out = new double[table.values.length];
-            for (int i = 0; i < rows; i++) {
-                for (int j = 0; j < table.columns; j++) {
-                    out[j * rows + i] = table.values[i * table.columns + j];
-                }
-            }
-            known = of(out, rows);
+            known = of(Core.transposed(table.values, rows, table.columns), rows);
             table.transposed = known;
             known.transposed = table;
+        }
+        return known;
+    }
+
+    /** The end of an edge whose values are the rows of the table. */
+    Dominance.Side side(Table table) {
+        Dominance.Side known = table.side;
+        if (known == null) {
+            known = Dominance.Side.ofRows(table.values, transposed(table).values, table.number, table.columns);
+            table.side = known;
         }
         return known;
     }
