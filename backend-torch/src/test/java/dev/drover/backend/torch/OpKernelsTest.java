@@ -3,6 +3,8 @@ package dev.drover.backend.torch;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.drover.backend.torch.kernel.Kernels;
+import dev.drover.ir.eval.Literal;
+import dev.drover.ir.eval.Rounding;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.Instruction;
@@ -15,6 +17,7 @@ import dev.drover.ir.ops.Dot;
 import dev.drover.ir.ops.ElementMap;
 import dev.drover.ir.ops.Gather;
 import dev.drover.ir.ops.GatherDims;
+import dev.drover.ir.ops.Op;
 import dev.drover.ir.ops.OpBuilder;
 import dev.drover.ir.ops.Ops;
 import dev.drover.ir.ops.Pad;
@@ -35,6 +38,7 @@ import dev.drover.ir.type.DType;
 import dev.drover.ir.type.TupleShape;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -56,6 +60,7 @@ class OpKernelsTest {
     private static void check(List<ArrayShape> shapes, BiFunction<OpBuilder, List<Instruction>, Instruction> body) {
         Computation computation = Check.build(shapes, body);
         Check.same(MEMORY, computation, 11);
+        Check.same(MEMORY, computation, sprinkled(computation));
         boolean common = shapes.stream().allMatch(s -> s.dtype() == DType.F32);
         boolean sorts = computation.instructions().stream().anyMatch(i -> i.op() instanceof Sort);
         if (common && !sorts) {
@@ -63,6 +68,26 @@ class OpKernelsTest {
                 assertThat(program.hostSteps()).as("%s", computation).isEmpty();
             }
         }
+    }
+
+    /** A few infinities and NaN among the inputs. */
+    private static List<Literal> sprinkled(Computation computation) {
+        Random random = new Random(12);
+        double[] special = {Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, Double.NaN, 0.0, -0.0};
+        List<Literal> inputs = new ArrayList<>();
+        for (Instruction parameter : computation.parameters()) {
+            for (ArrayShape leaf : parameter.shape().leaves()) {
+                Literal input = Check.random(leaf, random);
+                double[] values = input.doubles();
+                for (int i = 0; i < values.length && leaf.dtype().isFloat(); i++) {
+                    if (random.nextInt(8) == 0) {
+                        values[i] = Rounding.round(leaf.dtype(), special[random.nextInt(special.length)]);
+                    }
+                }
+                inputs.add(input);
+            }
+        }
+        return inputs;
     }
 
     @Test
@@ -295,11 +320,47 @@ class OpKernelsTest {
         OpBuilder s = new OpBuilder(builder);
         Computation select =
                 builder.build(s.compare(s.parameter("x", f32()), s.parameter("y", f32()), Compare.Direction.GE));
-        Window window = window(Window.Dim.single(), new Window.Dim(3, 2, 1, 1), new Window.Dim(2, 2, 0, 0));
-        check(
-                List.of(f32(2, 5, 6), f32(2, 3, 3), f32()),
-                (b, p) -> b.builder()
-                        .add(new SelectAndScatter(window, select, Reducers.computation(Reduction.SUM, DType.F32)), p));
+        Op choose = new SelectAndScatter(
+                window(Window.Dim.single(), new Window.Dim(3, 2, 1, 1), new Window.Dim(2, 2, 0, 0)),
+                select,
+                Reducers.computation(Reduction.SUM, DType.F32));
+        check(List.of(f32(2, 5, 6), f32(2, 3, 3), f32()), (b, p) -> b.builder().add(choose, p));
+        Op somePositionsSeePaddingOnly = new SelectAndScatter(
+                window(Window.Dim.single(), new Window.Dim(2, 2, 2, -1), new Window.Dim(2, 2, 0, 0)),
+                select,
+                Reducers.computation(Reduction.SUM, DType.F32));
+        Check.same(
+                MEMORY,
+                Check.build(
+                        List.of(f32(2, 5, 6), f32(2, 3, 3), f32()),
+                        (b, p) -> b.builder().add(somePositionsSeePaddingOnly, p)),
+                11);
+    }
+
+    /** Padding is zeros like any other, however it is made: times an infinite kernel value it is NaN. */
+    @Test
+    void convolutionByInfiniteKernels() {
+        ConvDims dims = ConvDims.parse("b01f_01io->b01f");
+        for (Window window : List.of(
+                window(new Window.Dim(3, 1, 1, 1), new Window.Dim(3, 1, 1, 1)),
+                window(new Window.Dim(3, 1, 0, 0), new Window.Dim(3, 1, 0, 0)),
+                window(new Window.Dim(3, 2, 1, 1), new Window.Dim(3, 1, 2, 0)),
+                window(new Window.Dim(3, 1, 2, 2, 2, 1, true), new Window.Dim(3, 1, 1, 1)))) {
+            for (DType dtype : List.of(DType.F32, DType.F64, DType.BF16)) {
+                Computation computation = Check.build(
+                        List.of(
+                                input(dims, 2, 4, 7, 5).withDType(dtype),
+                                kernel(dims, 4, 6, 3, 3).withDType(dtype)),
+                        (b, p) -> b.builder().add(new Convolution(window, dims, 1, 1, dtype), p));
+                Random random = new Random(3);
+                for (double value : List.of(Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, Double.NaN)) {
+                    List<Literal> inputs = new ArrayList<>();
+                    computation.parameters().forEach(p -> inputs.add(Check.random(p.array(), random)));
+                    inputs.get(1).doubles()[random.nextInt(inputs.get(1).size())] = value;
+                    Check.same(MEMORY, computation, inputs);
+                }
+            }
+        }
     }
 
     /** Forward, with all attributes, and the forms that gradients take. */

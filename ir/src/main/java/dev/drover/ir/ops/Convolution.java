@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>  out[n, o, f] = sum over kernel positions k and i of in[n, o*stride - padLow + k*windowDilation, group(f)*I + i] * kernel[k, i, f]</pre>
  *
- * where positions count in the input dilated by {@code baseDilation}, and padding and holes read as zero.
+ * where positions count in the input dilated by {@code baseDilation}. Padding and holes are zeros like any other: times an infinite
+ * kernel value they are NaN, as in XLA's compiled code where it pads. So a part may have zeros where the whole has padding.
  *
  * @param window over the spatial dims in the order of their labels
  * @param featureGroups C = featureGroups * I; output feature f reads input features of group {@code f / (F / featureGroups)}

@@ -8,7 +8,7 @@ import java.util.List;
 
 /**
  * Evaluates one convolution. Operands are packed as input {@code [N, S.., C]} and kernel {@code [K.., I, F]}; the inner loop runs
- * along output features.
+ * along output features. Products of padding and holes are left out where the kernel is finite: they are zeros.
  */
 final class ConvolutionLoops {
     private final Convolution op;
@@ -23,6 +23,7 @@ final class ConvolutionLoops {
     private final int perGroup;
     private final double[] input;
     private final double[] kernel;
+    private final boolean finiteKernel;
 
     ConvolutionLoops(Convolution op, ArrayShape result, Literal input, Literal kernel) {
         this.op = op;
@@ -46,6 +47,7 @@ final class ConvolutionLoops {
         kernelOrder.add(dims.kernelInput());
         kernelOrder.add(dims.kernelOutput());
         this.kernel = packed(kernel, kernelOrder);
+        this.finiteKernel = Arrays.stream(this.kernel).allMatch(Double::isFinite);
     }
 
     private static double[] packed(Literal literal, int first, List<Integer> middle, int last) {
@@ -90,7 +92,7 @@ final class ConvolutionLoops {
                     int element = inputAt[d][(int) (position.index(d) * taps[d] + tap.index(d))];
                     at = element < 0 ? -1 : at * (int) inSpatial[d] + element;
                 }
-                if (at >= 0) {
+                if (at >= 0 || !finiteKernel) {
                     for (int n = 0; n < outBatch; n++) {
                         multiply(out, (n * outPositions + o) * outputs, n, outBatch, inPositions, at, t);
                     }
@@ -102,7 +104,11 @@ final class ConvolutionLoops {
         return unpacked(out);
     }
 
-    /** Adds the products of one (batch entry, output position, kernel position) to all output features. */
+    /**
+     * Adds the products of one (batch entry, output position, kernel position) to all output features.
+     *
+     * @param inPosition -1 for padding or a hole, which is zero
+     */
     private void multiply(double[] out, int outAt, int n, int outBatch, int inPositions, int inPosition, int tap) {
         int groups = (int) (op.featureGroups() * op.batchGroups());
         int width = outputs / groups;
@@ -113,7 +119,7 @@ final class ConvolutionLoops {
             int inAt = (entry * inPositions + inPosition) * features + firstFeature;
             int to = outAt + g * width;
             for (int i = 0; i < perGroup; i++) {
-                double x = input[inAt + i];
+                double x = inPosition < 0 ? 0 : input[inAt + i];
                 int from = kernelBase + i * outputs + g * width;
                 for (int f = 0; f < width; f++) {
                     out[to + f] += x * kernel[from + f];

@@ -33,7 +33,8 @@ public interface Op {
     /**
      * Groups of operand indexes such that the op is linear in the group jointly, the other operands held fixed: {@code add
      * [{0,1}]}, {@code dot [{0},{1}]}, {@code divide [{0}]}, {@code select [{1,2}]}. A value that is partial under a sum may
-     * pass: if all operands of one group are partial, and the others are not, so is the result.
+     * pass: if all operands of one group are partial, and the others are not, so is the result. See {@link LinearGroups#passes} for
+     * others that are infinite or zero.
      */
     default List<Set<Integer>> linearGroups() {
         return List.of();

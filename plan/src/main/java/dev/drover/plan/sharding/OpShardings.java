@@ -3,10 +3,12 @@ package dev.drover.plan.sharding;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.Factor;
 import dev.drover.ir.ops.FactorRule;
+import dev.drover.ir.ops.LinearGroups;
 import dev.drover.ir.ops.Reduction;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.mesh.Mesh;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Set;
 
@@ -18,6 +20,7 @@ public final class OpShardings {
     private final Instruction instruction;
     private final FactorRule rule;
     private final List<Set<Integer>> linearGroups;
+    private final BitSet passing;
     private final Mesh mesh;
     private final List<ArrayShape> operandLeaves = new ArrayList<>();
 
@@ -27,6 +30,7 @@ public final class OpShardings {
         this.linearGroups = instruction.op().linearGroups();
         this.mesh = mesh;
         instruction.operandShapes().forEach(shape -> operandLeaves.addAll(shape.leaves()));
+        this.passing = passingGroups(instruction);
     }
 
     public FactorRule rule() {
@@ -61,23 +65,32 @@ public final class OpShardings {
             }
         }
         for (int g = 0; g < linearGroups.size(); g++) {
-            if (passes(g)) {
+            if (passing.get(g)) {
                 options.add(OpStrategy.pass(g));
             }
         }
         return options;
     }
 
-    private boolean passes(int group) {
-        boolean floats = true;
-        for (int operand : linearGroups.get(group)) {
-            if (operand >= instruction.operands().size()) {
+    /** The numbers of the linear groups by which partial sums pass; rule and mesh aside, all that depends on more than op and shapes. */
+    public static BitSet passingGroups(Instruction instruction) {
+        BitSet passing = new BitSet();
+        List<Set<Integer>> groups = instruction.op().linearGroups();
+        for (int g = 0; g < groups.size(); g++) {
+            passing.set(g, areFloats(instruction, groups.get(g)) && LinearGroups.passes(instruction, groups.get(g)));
+        }
+        return passing;
+    }
+
+    private static boolean areFloats(Instruction instruction, Set<Integer> operands) {
+        for (int operand : operands) {
+            if (operand >= instruction.operands().size()
+                    || !(instruction.operand(operand).shape() instanceof ArrayShape array)
+                    || !array.dtype().isFloat()) {
                 return false;
             }
-            floats &= instruction.operand(operand).shape() instanceof ArrayShape array
-                    && array.dtype().isFloat();
         }
-        return floats;
+        return true;
     }
 
     private void product(List<List<Integer>> options, List<Integer> chosen, List<OpStrategy> out) {
@@ -108,7 +121,7 @@ public final class OpShardings {
             if (choice >= 0 && !mayCut(strategy, axis, choice)) {
                 return false;
             }
-            if (strategy.passedGroup(axis) >= 0 && !passes(strategy.passedGroup(axis))) {
+            if (strategy.passedGroup(axis) >= 0 && !passing.get(strategy.passedGroup(axis))) {
                 return false;
             }
         }

@@ -5,6 +5,7 @@ import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.ops.GetTupleElement;
+import dev.drover.ir.ops.LinearGroups;
 import dev.drover.ir.ops.Parameter;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.Shape;
@@ -319,12 +320,12 @@ final class TimeStates {
         }
         List<Set<Integer>> groups = instruction.op().linearGroups();
         for (int g = 0; g < groups.size(); g++) {
-            boolean passes = true;
+            boolean passes = LinearGroups.passes(instruction, groups.get(g));
             for (int k = 0; k < instruction.operands().size(); k++) {
                 int operand = instruction.operand(k).id();
                 boolean member = groups.get(g).contains(k);
                 passes &= member
-                        ? each(operand) && state(operand).equals(AxisState.PARTIAL_SUM) && isFloat(operand)
+                        ? each(operand) && state(operand).equals(AxisState.PARTIAL_SUM)
                         : !each(operand) && !afterAccumulation[operand];
             }
             if (passes) {
@@ -334,11 +335,6 @@ final class TimeStates {
             }
         }
         return false;
-    }
-
-    private boolean isFloat(int id) {
-        return entry.instructions().get(id).shape() instanceof ArrayShape array
-                && (array.dtype().isFloat() || array.dtype().isComplex());
     }
 
     /**

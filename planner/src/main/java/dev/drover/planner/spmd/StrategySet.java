@@ -8,6 +8,7 @@ import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.OpStrategy;
 import dev.drover.plan.sharding.Sharding;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -15,7 +16,7 @@ import java.util.Map;
 
 /**
  * The legal strategies of an instruction with the shardings that they imply; one object for all instructions of the same op on
- * the same shapes (repeated layers), so that it can be a key.
+ * the same shapes by which the same sums pass (repeated layers), so that it can be a key.
  *
  * @param operands by operand leaf
  * @param results by result leaf
@@ -82,7 +83,7 @@ public record StrategySet(
         private final Map<Key, StrategySet> setByKey = new HashMap<>();
         private final Map<List<Sharding>, Integer> numberByKinds = new HashMap<>();
 
-        private record Key(Op op, List<Shape> operands, Shape result) {}
+        private record Key(Op op, List<Shape> operands, Shape result, BitSet passing) {}
 
         public Cache(Mesh mesh) {
             this.mesh = mesh;
@@ -90,7 +91,11 @@ public record StrategySet(
 
         /** The strategies of an instruction of a flat computation. */
         public StrategySet of(Instruction instruction) {
-            Key key = new Key(instruction.op(), instruction.operandShapes(), instruction.shape());
+            Key key = new Key(
+                    instruction.op(),
+                    instruction.operandShapes(),
+                    instruction.shape(),
+                    OpShardings.passingGroups(instruction));
             return setByKey.computeIfAbsent(key, k -> make(instruction));
         }
 

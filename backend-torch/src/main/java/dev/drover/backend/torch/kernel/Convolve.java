@@ -9,6 +9,7 @@ import dev.drover.ir.ops.Convolution;
 import dev.drover.ir.ops.Window;
 import dev.drover.ir.type.DType;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.bytedeco.javacpp.BoolPointer;
 import org.bytedeco.javacpp.PointerScope;
@@ -206,11 +207,45 @@ final class Convolve {
                 };
             }
             TensorOptional noBias = binder.own(new TensorOptional());
+            long[] byDim = fromLastDim(pads);
             return () -> {
                 try (PointerScope scope = new PointerScope()) {
-                    target.copy_(torch.convolution(data, weights, noBias, stride, pads, dilation, false, none, groups));
+                    boolean zerosCount = byDim.length > 0 && !Double.isFinite(sum(weights));
+                    target.copy_(
+                            zerosCount
+                                    ? torch.convolution(
+                                            torch.constant_pad_nd(data, byDim),
+                                            weights,
+                                            noBias,
+                                            stride,
+                                            none,
+                                            dilation,
+                                            false,
+                                            none,
+                                            groups)
+                                    : torch.convolution(
+                                            data, weights, noBias, stride, pads, dilation, false, none, groups));
                 }
             };
         });
+    }
+
+    /** Not finite if an element is not. libtorch leaves padding out, where zero times infinity is NaN: then it is made by a copy. */
+    private static double sum(Tensor weights) {
+        return weights.sum().item_double();
+    }
+
+    /** Both sides of each dim, the last first, as libtorch pads; nothing if there is no padding. */
+    private static long[] fromLastDim(long[] pads) {
+        if (Arrays.stream(pads).allMatch(pad -> pad == 0)) {
+            return new long[0];
+        }
+        long[] out = new long[2 * pads.length];
+        for (int d = 0; d < pads.length; d++) {
+            int at = 2 * (pads.length - 1 - d);
+            out[at] = pads[d];
+            out[at + 1] = pads[d];
+        }
+        return out;
     }
 }

@@ -20,6 +20,7 @@ import java.util.List;
 import org.bytedeco.javacpp.LongPointer;
 import org.bytedeco.javacpp.PointerScope;
 import org.bytedeco.pytorch.LongOptional;
+import org.bytedeco.pytorch.Scalar;
 import org.bytedeco.pytorch.ScalarTypeOptional;
 import org.bytedeco.pytorch.Tensor;
 import org.bytedeco.pytorch.global.torch;
@@ -167,7 +168,8 @@ final class Windows {
                 || Reducers.of(op.scatter()) != Reduction.SUM
                 || !floats
                 || node.shape().dtype() != dtype
-                || source.elements() == 0) {
+                || source.elements() == 0
+                || !seesElements(op.window(), x.sizes(), source.sizes())) {
             HostKernel.KERNEL.emit(emitter, node);
             return;
         }
@@ -185,7 +187,8 @@ final class Windows {
             throw new IllegalStateException("The views of (" + node.name() + ") must be row-major.");
         }
         ArrayShape array = x.shape();
-        emitter.step(List.of(flat, updates, init), List.of(result), binder -> {
+        emitter.step(List.of(x, flat, updates, init), List.of(result), binder -> {
+            Tensor elements = binder.tensor(x);
             Tensor values = binder.tensor(flat);
             Tensor target = binder.tensor(out);
             Tensor whole = binder.tensor(result);
@@ -195,8 +198,13 @@ final class Windows {
             LongOptional last = binder.own(new LongOptional(1));
             return () -> {
                 try (PointerScope scope = new PointerScope()) {
-                    Tensor best = largest ? torch.argmax(values, last, true) : torch.argmin(values, last, true);
-                    Tensor places = torch.gather(table, 1, best).reshape(-1);
+                    Tensor places;
+                    if (Double.isFinite(elements.sum().item_double())) {
+                        Tensor best = largest ? torch.argmax(values, last, true) : torch.argmin(values, last, true);
+                        places = torch.gather(table, 1, best).reshape(-1);
+                    } else {
+                        places = chosen(values, table, largest);
+                    }
                     whole.copy_(start);
                     target.scatter_add_(0, places, amounts);
                 }
@@ -204,7 +212,42 @@ final class Windows {
         });
     }
 
-    /** For each position and tap, which element of the array it is; 0 where it is padding, which is never chosen. */
+    /** Whether each position sees an element. */
+    private static boolean seesElements(Window window, long[] inputs, long[] positions) {
+        for (int d = 0; d < positions.length; d++) {
+            for (long position = 0; position < positions[d]; position++) {
+                boolean sees = false;
+                for (long tap = 0; tap < window.dim(d).size() && !sees; tap++) {
+                    sees = window.dim(d).input(position, tap, inputs[d]) >= 0;
+                }
+                if (!sees) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    /**
+     * Which element each position chooses, one tap after the other as HLO does: next to NaN, where no comparison holds, and to infinities,
+     * that are as large as the padding, the largest is not what it chooses.
+     */
+    private static Tensor chosen(Tensor values, Tensor places, boolean largest) {
+        Tensor place = places.select(1, 0);
+        Tensor value = values.select(1, 0);
+        for (long tap = 1; tap < values.size(1); tap++) {
+            Tensor next = values.select(1, tap);
+            Tensor nextPlace = places.select(1, tap);
+            Scalar none = new Scalar(0L);
+            Tensor keeps = (largest ? value.ge(next) : value.le(next)).logical_and(place.ge(none));
+            Tensor stays = keeps.logical_or(nextPlace.lt(none));
+            value = torch.where(stays, value, next);
+            place = torch.where(stays, place, nextPlace);
+        }
+        return place;
+    }
+
+    /** For each position and tap, which element of the array it is; negative where it is padding. */
     private static Tensor places(ArrayShape array, Window window, long[] positions) {
         int rank = window.rank();
         long total = 1;
@@ -225,7 +268,7 @@ final class Windows {
                 tap /= window.dim(d).size();
                 at = element < 0 || at < 0 ? -1 : at + element * strides[d];
             }
-            table[i] = Math.max(at, 0);
+            table[i] = at;
         }
         try (LongPointer pointer = new LongPointer(table)) {
             return dev.drover.backend.torch.Natives.fromBlob(pointer, torch.ScalarType.Long, total, taps)
