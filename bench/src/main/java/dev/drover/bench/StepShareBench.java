@@ -19,6 +19,10 @@ import org.bytedeco.pytorch.global.torch;
  * What a step of a compiled program costs beside the kernel: a program of additions of four numbers against the same library calls in
  * a plain loop; the difference is the program's share.
  * What Java and JNI take of the call itself is inside both numbers, so the first is the bound of everything.
+ *
+ * <pre>
+ *   java -cp CLASSES dev.drover.bench.StepShareBench [threads]
+ * </pre>
  */
 public final class StepShareBench {
     private static final int OPS = 2000;
@@ -28,7 +32,8 @@ public final class StepShareBench {
     private StepShareBench() {}
 
     public static void main(String[] args) {
-        LibTorch.setThreads(1);
+        int threads = args.length > 0 ? Integer.parseInt(args[0]) : 1;
+        LibTorch.setThreads(threads);
         ArrayShape shape = ArrayShape.of(DType.F32, 4);
         ComputationBuilder builder = new ComputationBuilder("additions");
         OpBuilder ops = new OpBuilder(builder);
@@ -59,8 +64,8 @@ public final class StepShareBench {
                         / OPS;
             }
             System.out.printf(
-                    "a step of a program %.0f ns, the same call in a loop %.0f ns, the program's share %.0f ns%n",
-                    ours, plain, ours - plain);
+                    "%d threads: each of %d steps of a program %.0f ns, the same call in a loop %.0f ns, the program's share %.0f ns%n",
+                    threads, program.stepCount(), ours, plain, ours - plain);
         }
     }
 

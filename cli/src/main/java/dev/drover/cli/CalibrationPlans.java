@@ -14,15 +14,18 @@ import dev.drover.plan.task.WorkerPlan;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /**
  * What {@link RuntimeCalibration} lets workers do. A unit is some lines of HLO, each of which reads {@code IN}, what the line before has made;
- * {@code ROW} before an op says that it gives a row of the matrix. {@code x} is the input, {@code zero} a scalar, {@code sum} a computation.
+ * {@code ROW} before an op says that it gives a row of the matrix, {@code AS f32[..]} that its result has another shape. {@code x} is the input, {@code zero} a scalar, {@code sum} a computation.
  *
  * @param workers that all do the same
  */
 record CalibrationPlans(int workers) {
+    private static final Pattern OTHER_SHAPE = Pattern.compile("AS (\\S+) (.*)");
     private static final ValueRef X = new ValueRef("x", false);
     private static final ValueRef Y = new ValueRef("y", false);
 
@@ -33,13 +36,21 @@ record CalibrationPlans(int workers) {
         String last = "x";
         for (int i = 0; i < count * unit.size(); i++) {
             String line = unit.get(i % unit.size()).replace("IN", last);
-            ArrayShape shapeOfLine = line.startsWith("ROW ") ? shape.withDims(new long[] {shape.dim(0)}) : shape;
+            Matcher other = OTHER_SHAPE.matcher(line);
+            String op = other.matches() ? other.group(2) : line;
+            String shapeOfLine = shape.toString();
+            if (other.matches()) {
+                shapeOfLine = other.group(1);
+            } else if (line.startsWith("ROW ")) {
+                shapeOfLine = shape.withDims(new long[] {shape.dim(0)}).toString();
+                op = line.substring(4);
+            }
             text.append("  v")
                     .append(i)
                     .append(" = ")
                     .append(shapeOfLine)
                     .append(' ')
-                    .append(line.replaceFirst("ROW ", ""))
+                    .append(op)
                     .append('\n');
             last = "v" + i;
         }

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -27,6 +28,7 @@ import java.util.stream.IntStream;
  *
  * <pre>
  *   dot of n x n, n = 8 .. 512                 -> time of a call, of products by flops
+ *   a convolution and its gradients            -> convolutions by flops
  *   a chain of two ops, a logistic function    -> passes over memory, transcendental functions
  *   dot and all-reduce, among all and by pairs -> collectives by bytes, between computations as they are in a step
  *   a value sent back and forth                -> latency and bandwidth between stages
@@ -38,6 +40,9 @@ final class RuntimeCalibration implements Calibration {
     private static final int COMPUTE_STEPS = 7;
     private static final double COMPUTE_STEP_NANOS = 20e6;
     private static final int EXCHANGE_STEPS = 41;
+    /** Above it the machine has other work to do. */
+    private static final double MOST_DELAY = 1.3;
+
     /** After so long no more steps are begun. */
     private static final long ENOUGH_NANOS = 400_000_000L;
 
@@ -89,6 +94,9 @@ final class RuntimeCalibration implements Calibration {
     /** As a layer's forward and backward pass have them. */
     private static final List<String> DOTS = List.of(DOT, DOT_SECOND_TRANSPOSED, DOT_FIRST_TRANSPOSED);
 
+    private static final int IMAGES = 4;
+    private static final int PIXELS = 16;
+
     private static final String ALL_REDUCE = "all-reduce(IN), channel_id=1, replica_groups={GROUPS}, to_apply=sum";
     /** Elementwise work is measured on so many rows of 256. */
     private static final int ROWS = 512;
@@ -96,6 +104,8 @@ final class RuntimeCalibration implements Calibration {
     private final int workers;
     private final Path folder;
     private final CalibrationPlans plans;
+    /** Of computing: its time over what it takes of the processors, in each measurement. */
+    private final List<Double> delays = new ArrayList<>();
 
     /**
      * @param workers that will share the machine
@@ -111,12 +121,14 @@ final class RuntimeCalibration implements Calibration {
     public boolean isComplete(Figures kept) {
         Measured measured = kept.measured();
         return measured.knows(Measured.PROCESSOR)
+                && measured.knows("convolution")
                 && (workers == 1 || (measured.knows("send") && measured.knows("first-call")));
     }
 
     @Override
     public Figures measure() {
-        Output.progress("measuring this machine with " + workers + " workers (about half a minute, once; kept in " + folder + ")");
+        Output.progress("measuring this machine with " + workers + " workers (about half a minute, once; kept in "
+                + folder + ")");
         int cores = Runtime.getRuntime().availableProcessors();
         double share = Math.min(1.0, (double) cores / workers);
         try (Workers processes = Workers.start(workers, 0, 0, folder)) {
@@ -126,6 +138,11 @@ final class RuntimeCalibration implements Calibration {
                 int count = Math.min(32, Math.max(1, (1 << 24) / (n * n * n)));
                 double dot = unitNanos(processes, square(n), DOTS, count) / DOTS.size();
                 put(nanos, "dot", 2L * n * n * n, dot);
+            }
+            for (int channels : new int[] {8, 64}) {
+                ArrayShape images = ArrayShape.of(DType.F32, IMAGES, channels, PIXELS, PIXELS);
+                double unit = unitNanos(processes, images, convolutions(channels), 1);
+                put(nanos, "convolution", convolutionFlops(channels), unit / 3);
             }
             put(nanos, "kernel", 1, unitNanos(processes, square(16), SMALL_KERNELS, 8) / 4);
             ArrayShape matrix = ArrayShape.of(DType.F32, ROWS, 256);
@@ -151,8 +168,23 @@ final class RuntimeCalibration implements Calibration {
                 collectives(processes, 2, nanos);
             }
             Figures parts = figures(processes, cores, share, new Measured(workers > cores ? cores : 0, nanos));
+            tellOtherWork();
             Output.progress("measuring whole steps");
             return ReferenceSteps.fit(processes, workers, parts);
+        }
+    }
+
+    /** Computing alone takes longer than its processor time only if others want the processors too. */
+    private void tellOtherWork() {
+        List<Double> sorted = delays.stream().sorted().toList();
+        double delay = sorted.get(sorted.size() / 2);
+        if (delay > MOST_DELAY) {
+            Output.progress(String.format(
+                    Locale.ROOT,
+                    "other work takes some %.0f %% of the processors now, so steps are measured too long;"
+                            + " maybe measure again later: delete %s",
+                    100 * (1 - 1 / delay),
+                    folder));
         }
     }
 
@@ -169,6 +201,24 @@ final class RuntimeCalibration implements Calibration {
         while (System.nanoTime() - start < WARM_UP_NANOS) {
             double unused = medianNanos(execution, 1, StepReport::elapsedNanos);
         }
+    }
+
+    /** Of windows of 3 x 3: forward, the gradient by the kernel, the gradient by the images. The result is as the images again. */
+    private static List<String> convolutions(int channels) {
+        String kernel = "AS f32[" + channels + "," + channels + ",3,3] ";
+        String window = ", window={size=3x3 pad=1_1x1_1}, dim_labels=";
+        return List.of(
+                kernel + "broadcast(zero), dimensions={}",
+                "convolution(x, IN)" + window + "bf01_oi01->bf01",
+                kernel + "convolution(x, IN), window={size=" + PIXELS + "x" + PIXELS
+                        + " pad=1_1x1_1}, dim_labels=fb01_io01->fb01",
+                "convolution(x, IN)" + window + "bf01_io01->bf01");
+    }
+
+    /** Of one of {@link #convolutions}; what falls on the padding does not count. */
+    private static long convolutionFlops(int channels) {
+        long across = 3 * PIXELS - 2;
+        return 2L * IMAGES * channels * channels * across * across;
     }
 
     /**
@@ -276,8 +326,10 @@ final class RuntimeCalibration implements Calibration {
             while (System.nanoTime() - start < SETTLE_NANOS) {
                 double unused = medianNanos(execution, 1, StepReport::elapsedNanos);
             }
-            double median = medianNanos(execution, COMPUTE_STEPS, StepReport::processorNanos);
-            return median * sharing() / count / repeats;
+            List<List<StepReport>> steps = run(execution, COMPUTE_STEPS);
+            double median = medianNanos(steps, StepReport::processorNanos) * sharing();
+            delays.add(medianNanos(steps, StepReport::elapsedNanos) / median);
+            return median / count / repeats;
         }
     }
 
@@ -301,18 +353,26 @@ final class RuntimeCalibration implements Calibration {
         return execution;
     }
 
-    /** Of each step the slowest worker; the step in the middle, as training reports it. Fewer steps if they are long. */
     private static double medianNanos(Execution execution, int steps, ToLongFunction<StepReport> time) {
-        List<Double> nanos = new ArrayList<>();
+        return medianNanos(run(execution, steps), time);
+    }
+
+    /** The workers' reports of some steps; of fewer if they are long. */
+    private static List<List<StepReport>> run(Execution execution, int steps) {
+        List<List<StepReport>> all = new ArrayList<>();
         long start = System.nanoTime();
-        while (nanos.size() < steps && System.nanoTime() - start < ENOUGH_NANOS) {
-            execution.run(
-                    0,
-                    Math.min(STEPS_AT_ONCE, steps - nanos.size()),
-                    reports -> nanos.add(
-                            (double) reports.stream().mapToLong(time).max().orElse(0)));
+        while (all.size() < steps && System.nanoTime() - start < ENOUGH_NANOS) {
+            execution.run(0, Math.min(STEPS_AT_ONCE, steps - all.size()), all::add);
         }
-        nanos.sort(Double::compare);
+        return all;
+    }
+
+    /** Of each step the slowest worker; the step in the middle, as training reports it. */
+    private static double medianNanos(List<List<StepReport>> steps, ToLongFunction<StepReport> time) {
+        List<Long> nanos = steps.stream()
+                .map(reports -> reports.stream().mapToLong(time).max().orElse(0))
+                .sorted()
+                .toList();
         return nanos.get((nanos.size() - 1) / 2);
     }
 

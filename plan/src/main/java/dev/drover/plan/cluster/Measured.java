@@ -13,6 +13,7 @@ import java.util.TreeMap;
  * <pre>
  *   kernel            1            each call of a kernel, however small
  *   dot               flops        a product of matrices, the call included
+ *   convolution       flops        the mean of a convolution and its two gradients
  *   pass              bytes        read and written by a kernel that computes little
  *   chain             elements     an addition or the like in a chain of elementwise ops, beside the pass
  *   division          elements     a division or square root in such a chain

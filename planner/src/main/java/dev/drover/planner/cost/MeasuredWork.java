@@ -20,6 +20,7 @@ final class MeasuredWork {
 
     private static final String NONE = "none";
     private static final String DOT = "dot";
+    private static final String CONVOLUTION = "convolution";
     private static final String PASS = "pass";
     private static final String TRANSCENDENTAL = "transcendental";
     private static final String KERNEL = "kernel";
@@ -39,7 +40,8 @@ final class MeasuredWork {
     static {
         rows(NONE, "add-dependency bitcast broadcast constant copy domain get-tuple-element iota optimization-barrier");
         rows(NONE, "parameter partition-id replica-id reshape slice transpose tuple");
-        rows(DOT, "call conditional convolution dot fusion triangular-solve while");
+        rows(DOT, "call conditional dot fusion triangular-solve while");
+        rows(CONVOLUTION, "convolution");
         rows(TRANSCENDENTAL, "atan2 cbrt cosine erf exponential exponential-minus-one log log-plus-one logistic power");
         rows(TRANSCENDENTAL, "rng rng-bit-generator sine tan tanh");
         rows(READ, "batch-norm-grad batch-norm-training reduce reduce-window");
@@ -75,7 +77,7 @@ final class MeasuredWork {
         double own = besideKernelsNanos(instruction, flops, operands, results);
         double call = callNanos();
         return switch (kind(instruction)) {
-            case NONE, DOT -> own;
+            case NONE, DOT, CONVOLUTION -> own;
             case READ -> own + call + passNanos(bytes(operands));
             case MOVE -> own + moveNanos(bytes(results));
             // Mostly in a chain of some ops, of which one in three results goes to memory.
@@ -129,6 +131,9 @@ final class MeasuredWork {
         if (kind.equals(DOT)) {
             double batch = batch(instruction, operands);
             return batch * measured.nanos(DOT, flops / batch);
+        }
+        if (kind.equals(CONVOLUTION)) {
+            return measured.nanos(measured.knows(CONVOLUTION) ? CONVOLUTION : DOT, flops);
         }
         return kind.equals(TRANSCENDENTAL) ? measured.nanos(TRANSCENDENTAL, elements(results)) : 0;
     }
