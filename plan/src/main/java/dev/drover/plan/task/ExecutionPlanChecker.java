@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * Checks that a plan can run: every value is there when it is used and freed once, sends pair with receives, and workers that do one
@@ -35,7 +36,8 @@ public final class ExecutionPlanChecker {
         }
         for (int i = 0; i < worker.tasks().size(); i++) {
             Task task = worker.tasks().get(i);
-            String where = "task " + i + " (" + task + ") of rank " + worker.rank();
+            int at = i;
+            Supplier<String> where = () -> "task " + at + " (" + task + ") of rank " + worker.rank();
             for (BufferLife.Buffer buffer : BufferLife.reads(task, plan.programs())) {
                 require(alive.contains(buffer), buffer, where, "be there");
                 if (BufferLife.consumes(task)) {
@@ -53,7 +55,11 @@ public final class ExecutionPlanChecker {
         }
         for (Fetch fetch : worker.fetches()) {
             BufferLife.Buffer buffer = BufferLife.Buffer.of(fetch.value(), -1);
-            require(alive.remove(buffer) || fetch.value().perMicroBatch(), buffer, "the end of the step", "be there");
+            require(
+                    alive.remove(buffer) || fetch.value().perMicroBatch(),
+                    buffer,
+                    () -> "the end of the step",
+                    "be there");
         }
         for (Feed feed : worker.feeds()) {
             if (feed.persistent()) {
@@ -73,10 +79,10 @@ public final class ExecutionPlanChecker {
         }
     }
 
-    private static void require(boolean holds, BufferLife.Buffer buffer, String where, String what) {
+    private static void require(boolean holds, BufferLife.Buffer buffer, Supplier<String> where, String what) {
         if (!holds) {
             throw new IllegalArgumentException("The value (" + buffer.value() + ", micro-batch " + buffer.microBatch()
-                    + ") of " + where + " must " + what + ".");
+                    + ") of " + where.get() + " must " + what + ".");
         }
     }
 

@@ -5,6 +5,7 @@ import dev.drover.ir.ops.AllGather;
 import dev.drover.plan.stage.Phase;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -42,12 +43,15 @@ final class PostPieces {
     private final int[] group;
     /** Gathers at the end of a level, and the views of them. */
     private final boolean[] last;
+    /** Makes or takes large values. */
+    private final boolean[] heavy;
 
     PostPieces(StepParts parts) {
         this.parts = parts;
         this.rank = new int[parts.computation().size()];
         this.group = new int[parts.computation().size()];
         this.last = new boolean[parts.computation().size()];
+        this.heavy = new boolean[parts.computation().size()];
     }
 
     void refine() {
@@ -63,6 +67,11 @@ final class PostPieces {
 
     private static boolean isLarge(Instruction instruction) {
         return instruction.shape().sizeBytes() > SMALL_BYTES;
+    }
+
+    /** Whether it makes or takes a large value: a sum over one is made where its terms are. */
+    private boolean isHeavy(Instruction instruction) {
+        return isLarge(instruction) || parts.sources(instruction).stream().anyMatch(PostPieces::isLarge);
     }
 
     /** Backwards: a view is one of them only if its operand turns out to be, so both are marked first and unmarked forwards. */
@@ -92,14 +101,16 @@ final class PostPieces {
         for (Instruction instruction : members) {
             int id = instruction.id();
             group[id] = id;
-            rank[id] = isLarge(instruction) ? 1 : 0;
+            heavy[id] = isHeavy(instruction);
+            rank[id] = heavy[id] ? 1 : 0;
             for (Instruction source : parts.sources(instruction)) {
                 if (isMember(source, key)) {
-                    boolean same = isLarge(source) == isLarge(instruction) && last[source.id()] == last[id];
+                    boolean same = heavy[source.id()] == heavy[id] && last[source.id()] == last[id];
                     rank[id] = Math.max(rank[id], rank[source.id()] + (same ? 0 : 1));
                 }
             }
         }
+        putOff(members);
         for (Instruction instruction : members) {
             for (Instruction source : parts.sources(instruction)) {
                 if (isMember(source, key) && rank[source.id()] == rank[instruction.id()]) {
@@ -108,6 +119,35 @@ final class PostPieces {
             }
         }
         number(members);
+    }
+
+    /**
+     * What is made of the old state alone, which is there throughout, waits until it is used: the decayed moments of all parameters
+     * need not be kept while the norm of all gradients is computed.
+     */
+    private void putOff(List<Instruction> members) {
+        Map<Integer, Integer> firstUse = new HashMap<>();
+        Set<Integer> ofState = new HashSet<>();
+        for (Instruction instruction : members) {
+            boolean all = true;
+            for (Instruction source : parts.sources(instruction)) {
+                all &= parts.isStateInput(source) || !isLarge(source) || ofState.contains(source.id());
+            }
+            if (all) {
+                ofState.add(instruction.id());
+            }
+        }
+        for (int i = members.size() - 1; i >= 0; i--) {
+            Instruction instruction = members.get(i);
+            int id = instruction.id();
+            if (ofState.contains(id) && isLarge(instruction)) {
+                rank[id] = Math.max(rank[id], firstUse.getOrDefault(id, rank[id]));
+            }
+            for (Instruction source : parts.sources(instruction)) {
+                boolean same = heavy[source.id()] == heavy[id] && last[source.id()] == last[id];
+                firstUse.merge(source.id(), rank[id] - (same ? 0 : 1), Math::min);
+            }
+        }
     }
 
     private boolean isMember(Instruction instruction, StepParts.Key key) {

@@ -174,6 +174,11 @@ final class StepParts {
         return stateByInput[input];
     }
 
+    /** Whether a value is an input that lives on between steps. */
+    boolean isStateInput(Instruction value) {
+        return value.op() instanceof Parameter && !isFedEverywhere(value);
+    }
+
     private void use(Instruction user, Key key) {
         for (Instruction operand : user.operands()) {
             if (free[operand.id()]) {
