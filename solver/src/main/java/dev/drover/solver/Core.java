@@ -238,6 +238,29 @@ final class Core {
         }
     }
 
+    /** The unary costs with the prices of usage. */
+    double[][] priced(double[] price) {
+        double[] prefix = new double[rows + 1];
+        for (int r = 0; r < rows; r++) {
+            prefix[r + 1] = prefix[r] + price[r];
+        }
+        double[][] theta = new double[size][];
+        for (int v = 0; v < size; v++) {
+            theta[v] = unary[v].clone();
+            addPrices(prefix, v, theta[v]);
+        }
+        return theta;
+    }
+
+    /** What usage up to all limits is worth. */
+    double atLimit(double[] price) {
+        double sum = 0;
+        for (int r = 0; r < rows; r++) {
+            sum += price[r] * limit[r];
+        }
+        return sum;
+    }
+
     /** The same core without costs, only with forbidden pairs, and with larger limits: has it a choice that fits? */
     Core withoutCosts(long more) {
         double[][] noUnary = Arrays.stream(unary).map(Core::withoutCosts).toArray(double[][]::new);

@@ -21,18 +21,26 @@ final class DualBound {
     /** Sweeps for which a variable counts as lively after its decoded value changed. */
     private static final int LIVELY = 40;
 
+    /** The largest step of messages, and how many powers of two below the largest cost it is at least. */
+    private static final double COARSEST = 1.0 / 16;
+
+    private static final int PRECISION = 26;
+
     private final Core core;
     private final Budget budget;
     private final double[][] theta;
     private final double[] scratch;
+    private final double[] values;
+    private final CollectedBefore collected = new CollectedBefore();
+    /** Messages move by multiples of this power of two: sums of them and of whole costs are exact, and equal layers stay equal. */
+    private final double quantum;
+
     private final double[][] messageA;
     private final double[][] messageB;
-    private final double[][] edge;
-    private final double[][] edgeTransposed;
-    private final double[][] lowA;
-    private final double[][] highA;
-    private final double[][] lowB;
-    private final double[][] highB;
+    /** The matrices with a's values as rows, and with b's. */
+    private final Side[] sideA;
+
+    private final Side[] sideB;
     private final int[] forward;
     private final int[] backward;
 
@@ -59,22 +67,30 @@ final class DualBound {
     private final int[] changedAt;
 
     private int sweeps;
+    private int matrices;
     private final PriceSteps steps;
 
     DualBound(Core core, Budget budget) {
         this.core = core;
         this.budget = budget;
         double cap = 1;
+        double most = 1;
         for (double[] row : core.unary) {
-            cap += largestFinite(row);
+            double here = largestFinite(row);
+            cap += here;
+            most = Math.max(most, here);
         }
         IdentityHashMap<double[], Double> largest = new IdentityHashMap<>();
         for (double[] m : core.edgeCost) {
-            cap += largest.computeIfAbsent(m, DualBound::largestFinite);
+            double here = largest.computeIfAbsent(m, DualBound::largestFinite);
+            cap += here;
+            most = Math.max(most, here);
         }
+        quantum = Math.min(COARSEST, Math.scalb(1.0, Math.getExponent(most) - PRECISION));
         cap = Math.min(cap, 1e15);
         theta = new double[core.size][];
         scratch = new double[Arrays.stream(core.domain).max().orElse(1)];
+        values = new double[scratch.length];
         forward = new int[core.size];
         backward = new int[core.size];
         for (int v = 0; v < core.size; v++) {
@@ -82,26 +98,16 @@ final class DualBound {
         }
         messageA = new double[core.edgeCount][];
         messageB = new double[core.edgeCount][];
-        edge = new double[core.edgeCount][];
-        edgeTransposed = new double[core.edgeCount][];
-        lowA = new double[core.edgeCount][];
-        highA = new double[core.edgeCount][];
-        lowB = new double[core.edgeCount][];
-        highB = new double[core.edgeCount][];
+        sideA = new Side[core.edgeCount];
+        sideB = new Side[core.edgeCount];
         IdentityHashMap<double[], Side> sides = new IdentityHashMap<>();
         for (int e = 0; e < core.edgeCount; e++) {
             int a = core.edgeA[e];
             int b = core.edgeB[e];
             messageA[e] = new double[core.domain[a]];
             messageB[e] = new double[core.domain[b]];
-            Side first = side(core.edgeCost[e], core.domain[b], cap, sides);
-            Side second = side(core.edgeCostTransposed[e], core.domain[a], cap, sides);
-            edge[e] = first.costs;
-            lowA[e] = first.least;
-            highA[e] = first.most;
-            edgeTransposed[e] = second.costs;
-            lowB[e] = second.least;
-            highB[e] = second.most;
+            sideA[e] = side(core.edgeCost[e], core.domain[b], cap, sides);
+            sideB[e] = side(core.edgeCostTransposed[e], core.domain[a], cap, sides);
             forward[Math.min(a, b)]++;
             backward[Math.max(a, b)]++;
         }
@@ -119,21 +125,23 @@ final class DualBound {
     /** A matrix with the range of each row; edges that share the matrix share these. */
     private static final class Side {
         private final double[] costs;
+        private final int number;
         private final double[] least;
         private final double[] most;
 
-        private Side(double[] costs, int width) {
+        private Side(double[] costs, int width, int number) {
             this.costs = costs;
+            this.number = number;
             this.least = leastOfRows(costs, width);
             this.most = mostOfRows(costs, width);
         }
     }
 
-    private static Side side(double[] costs, int width, double cap, IdentityHashMap<double[], Side> known) {
+    private Side side(double[] costs, int width, double cap, IdentityHashMap<double[], Side> known) {
         Side side = known.get(costs);
         // The same array may belong to another shape.
         if (side == null || side.least.length != costs.length / width) {
-            side = new Side(capped(costs, cap), width);
+            side = new Side(capped(costs, cap), width, matrices++);
             known.put(costs, side);
         }
         return side;
@@ -267,8 +275,8 @@ final class DualBound {
     /** Entries that a sweep reads, its work. */
     long entriesPerSweep() {
         long sum = 0;
-        for (double[] m : edge) {
-            sum += 2L * m.length;
+        for (Side side : sideA) {
+            sum += 2L * side.costs.length;
         }
         return sum + 64L * core.size;
     }
@@ -276,6 +284,7 @@ final class DualBound {
     /** One sweep up and one down; returns the bound after it. Throws {@link Budget.Late} if the time ends before. */
     double sweep() {
         sweeps++;
+        collected.beginSweep();
         for (int v = 0; v < core.size; v++) {
             if ((v & 255) == 0) {
                 budget.check();
@@ -301,10 +310,8 @@ final class DualBound {
                 continue;
             }
             boolean first = core.edgeA[e] == v;
-            double[] m = first ? edgeTransposed[e] : edge[e];
             double[] to = first ? messageA[e] : messageB[e];
-            double[] other = first ? messageB[e] : messageA[e];
-            collect(m, first ? lowB[e] : lowA[e], first ? highB[e] : highA[e], other, width);
+            collect(first ? sideB[e] : sideA[e], first ? messageB[e] : messageA[e], width);
             for (int k = 0; k < width; k++) {
                 mine[k] += least[k] - to[k];
                 to[k] = least[k];
@@ -329,17 +336,21 @@ final class DualBound {
         for (double value : mine) {
             floor = Math.min(floor, value);
         }
+        double[] share = values;
+        double scale = weight / quantum;
+        for (int k = 0; k < width; k++) {
+            share[k] = quantum * Math.floor(scale * (mine[k] - floor));
+        }
         for (int e : core.incident[v]) {
             if ((core.other(e, v) > v) == up) {
                 double[] to = core.edgeA[e] == v ? messageA[e] : messageB[e];
                 for (int k = 0; k < width; k++) {
-                    to[k] -= weight * (mine[k] - floor);
+                    to[k] -= share[k];
                 }
             }
         }
-        double rest = 1 - weight * ahead;
         for (int k = 0; k < width; k++) {
-            mine[k] = floor + rest * (mine[k] - floor);
+            mine[k] -= ahead * share[k];
         }
     }
 
@@ -347,7 +358,13 @@ final class DualBound {
      * Sets {@code scratch[k]} to the least {@code m[row][k] - other[row]}. A row whose least entry is above the greatest of
      * another gives nothing.
      */
-    private void collect(double[] m, double[] low, double[] high, double[] other, int width) {
+    private void collect(Side side, double[] other, int width) {
+        double[] m = side.costs;
+        double[] low = side.least;
+        double[] high = side.most;
+        if (collected.find(side.number, m.length, other, width, scratch)) {
+            return;
+        }
         double ceiling = Double.POSITIVE_INFINITY;
         for (int r = 0; r < other.length; r++) {
             double top = high[r] - other[r];
@@ -364,25 +381,28 @@ final class DualBound {
                 least[k] = Math.min(least[k], m[row + k] - from);
             }
         }
+        collected.keep(side.number, other, width, least);
     }
 
     private void decode(int v, boolean up) {
         int[] into = up ? decoded : decodedDown;
-        double[] value = theta[v].clone();
+        double[] value = values;
+        int width = theta[v].length;
+        System.arraycopy(theta[v], 0, value, 0, width);
         for (int e : core.incident[v]) {
             int u = core.other(e, v);
             if (u < v == up) {
                 boolean first = core.edgeA[e] == v;
-                double[] m = first ? edgeTransposed[e] : edge[e];
+                double[] m = first ? sideB[e].costs : sideA[e].costs;
                 double[] to = first ? messageA[e] : messageB[e];
-                int row = into[u] * value.length;
-                for (int k = 0; k < value.length; k++) {
+                int row = into[u] * width;
+                for (int k = 0; k < width; k++) {
                     value[k] += m[row + k] - to[k];
                 }
             }
         }
         int least = 0;
-        for (int k = 1; k < value.length; k++) {
+        for (int k = 1; k < width; k++) {
             if (value[k] < value[least]) {
                 least = k;
             }

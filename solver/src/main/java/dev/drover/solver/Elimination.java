@@ -276,18 +276,7 @@ final class Elimination {
                 }
             }
             int outer = message[b].length;
-            int size = outer * width;
-            if (joint.length < size) {
-                joint = new double[Math.max(size, 2 * joint.length)];
-            }
-            double[] table = joint;
-            for (int o = 0; o < size; o += width) {
-                System.arraycopy(mine, 0, table, o, width);
-            }
-            addEdges(b, v, width, size, table);
-            for (int c = 0; c < children[b].length; c++) {
-                addChild(b, message[children[b][c]], childStrides[b][c], width, outer, table);
-            }
+            double[] table = joint(b);
             double[] out = message[b];
             for (int o = 0, i = 0; o < outer; o++) {
                 double least = table[i++];
@@ -304,6 +293,75 @@ final class Elimination {
             }
         }
         return total;
+    }
+
+    /** All costs of the bucket for each choice of its scope and each value of its variable, which comes last. */
+    private double[] joint(int b) {
+        int v = order[b];
+        int width = core.domain[v];
+        int outer = message[b].length;
+        int size = outer * width;
+        if (joint.length < size) {
+            joint = new double[Math.max(size, 2 * joint.length)];
+        }
+        for (int o = 0; o < size; o += width) {
+            System.arraycopy(own[b], 0, joint, o, width);
+        }
+        addEdges(b, v, width, size, joint);
+        for (int c = 0; c < children[b].length; c++) {
+            walk(b, c, message[children[b][c]], joint, true);
+        }
+        return joint;
+    }
+
+    /**
+     * What each value costs more than the best one of its variable, all others being chosen for it. All variables must be free, and the
+     * messages must be those of {@link #collect}.
+     *
+     * <pre>
+     *   outside(bucket) = min over the rest of the parent's table of  its joint costs + outside(parent) - message(bucket)
+     * </pre>
+     */
+    double[][] surplus() {
+        double[][] surplus = new double[core.size][];
+        double[][] outside = new double[order.length][];
+        for (int b = order.length - 1; b >= 0; b--) {
+            int width = core.domain[order[b]];
+            double[] table = joint(b);
+            double[] out = outside[b];
+            if (out != null) {
+                for (int o = 0, i = 0; o < out.length; o++) {
+                    for (int k = 0; k < width; k++, i++) {
+                        table[i] += out[o];
+                    }
+                }
+                outside[b] = null;
+            }
+            double[] least = new double[width];
+            Arrays.fill(least, Double.POSITIVE_INFINITY);
+            for (int i = 0, size = message[b].length * width; i < size; i += width) {
+                for (int k = 0; k < width; k++) {
+                    least[k] = table[i + k] < least[k] ? table[i + k] : least[k];
+                }
+            }
+            double low = Arrays.stream(least).min().orElse(0);
+            for (int k = 0; k < width; k++) {
+                least[k] -= low;
+            }
+            surplus[order[b]] = least;
+            for (int c = 0; c < children[b].length; c++) {
+                double[] from = message[children[b][c]];
+                double[] to = new double[from.length];
+                Arrays.fill(to, Double.POSITIVE_INFINITY);
+                walk(b, c, to, table, false);
+                for (int i = 0; i < to.length; i++) {
+                    // What the child forbids stays forbidden by its own costs.
+                    to[i] = from[i] == Double.POSITIVE_INFINITY ? 0 : to[i] - from[i];
+                }
+                outside[children[b][c]] = to;
+            }
+        }
+        return surplus;
     }
 
     private void addEdges(int b, int v, int width, int size, double[] table) {
@@ -330,12 +388,16 @@ final class Elimination {
         }
     }
 
-    /** Adds a child's message; trailing dimensions that both tables share are one run. */
-    private void addChild(int b, double[] from, int[] strides, int width, int outer, double[] table) {
+    /**
+     * Adds a child's message to the bucket's table, or takes the least of the table's entries into it; trailing dimensions that both
+     * tables share are one run.
+     */
+    private void walk(int b, int child, double[] message, double[] table, boolean adding) {
+        int[] strides = childStrides[b][child];
         int[] dims = scope[b];
         int last = dims.length - 1;
-        int run = width;
-        int steps = outer;
+        int run = core.domain[order[b]];
+        int steps = this.message[b].length;
         while (last >= 0 && strides[last] == run) {
             run *= core.domain[dims[last]];
             steps /= core.domain[dims[last]];
@@ -345,8 +407,14 @@ final class Elimination {
         int offset = 0;
         int to = 0;
         for (int step = 0; step < steps; step++) {
-            for (int k = 0; k < run; k++) {
-                table[to + k] += from[offset + k];
+            if (adding) {
+                for (int k = 0; k < run; k++) {
+                    table[to + k] += message[offset + k];
+                }
+            } else {
+                for (int k = 0; k < run; k++) {
+                    message[offset + k] = Math.min(message[offset + k], table[to + k]);
+                }
             }
             to += run;
             for (int d = last; d >= 0; d--) {

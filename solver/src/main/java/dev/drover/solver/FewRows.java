@@ -4,6 +4,7 @@ import dev.drover.solver.SolveOptions.Technique;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.SplittableRandom;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +38,12 @@ final class FewRows {
 
     private static final int FIRST_WIDTH = 2048;
     private static final int LAST_WIDTH = 1 << 15;
+
+    /** Rounds of exact elimination that leave out values, and entries of its tables at most. */
+    private static final int MOST_NARROWINGS = 4;
+
+    private static final int MOST_TREE_ENTRIES = 1 << 22;
+    private static final long MOST_TOTAL_TREE_ENTRIES = 1 << 26;
 
     /** Part of the bound that a choice may cost more than it at the same prices: above that, bounds do not prove anything. */
     private static final double LOOSEST = 0.02;
@@ -163,6 +170,13 @@ final class FewRows {
                 done++;
                 continue;
             }
+            small = narrowed(small, few, dual.bestPrice(), target);
+            if (small == null) {
+                incumbent.raise(target, "few rows");
+                step *= FACTOR;
+                done++;
+                continue;
+            }
             if (small.size == 0) {
                 incumbent.raise(Math.min(target, small.constant), "few rows");
                 return small.constant < target ? offer(small, new int[0]) : -1;
@@ -188,6 +202,55 @@ final class FewRows {
             }
         }
         return -1;
+    }
+
+    /**
+     * Leaves out more values by exact elimination, as long as many go; null if no choice is cheaper than the target.
+     */
+    private @Nullable Core narrowed(Core some, Core few, double[] bestPrice, double target) {
+        Core left = some;
+        for (int round = 0; round < MOST_NARROWINGS && left.size > 0; round++) {
+            Elimination tree = Elimination.whole(
+                    left, MOST_TREE_ENTRIES, MOST_TOTAL_TREE_ENTRIES, new SplittableRandom(options.seed()), budget);
+            if (tree == null) {
+                return left;
+            }
+            double[] price = pricesOf(left, few, bestPrice);
+            double[][] theta = left.priced(price);
+            double bound = left.constant - left.atLimit(price) + tree.collect(theta, new int[left.size]);
+            if (bound == Double.POSITIVE_INFINITY) {
+                return null;
+            }
+            double room = target - 1 + 0.01 + 1e-9 * Math.abs(target) - bound;
+            double[][] surplus = tree.surplus();
+            budget.spend(4 * tree.entries());
+            boolean[][] keep = new boolean[left.size][];
+            int gone = 0;
+            int all = 0;
+            boolean none = false;
+            for (int v = 0; v < keep.length; v++) {
+                keep[v] = new boolean[surplus[v].length];
+                int kept = 0;
+                for (int k = 0; k < keep[v].length; k++) {
+                    keep[v][k] = surplus[v][k] <= room;
+                    kept += keep[v][k] ? 1 : 0;
+                }
+                none |= kept == 0;
+                gone += keep[v].length - kept;
+                all += keep[v].length;
+            }
+            if (none) {
+                return null;
+            }
+            if (gone < all / 20) {
+                return left;
+            }
+            left = condensed(left.restrict(keep));
+            if (left == null) {
+                return null;
+            }
+        }
+        return left;
     }
 
     /** The prices of the rows that are left: rows that cannot overflow any more are not. */

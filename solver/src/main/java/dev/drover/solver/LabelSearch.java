@@ -197,23 +197,13 @@ final class LabelSearch {
         int n = plan.order.length;
         least = known;
         best = null;
-        double[] prefix = new double[core.rows + 1];
-        double atLimit = 0;
-        for (int r = 0; r < core.rows; r++) {
-            prefix[r + 1] = prefix[r] + price[r];
-            atLimit += price[r] * core.limit[r];
-        }
-        double[][] theta = new double[core.size][];
-        for (int v = 0; v < core.size; v++) {
-            theta[v] = core.unary[v].clone();
-            core.addPrices(prefix, v, theta[v]);
-        }
+        double[][] theta = core.priced(price);
         budget.spend(2 * plan.entries());
         Layer layer = new Layer();
         layer.groups.add(new int[0]);
         layer.groupStart = new int[] {0, 1};
         layer.cost = new double[] {core.constant};
-        layer.bound = new double[] {core.constant - atLimit + plan.collect(theta, x)};
+        layer.bound = new double[] {core.constant - core.atLimit(price) + plan.collect(theta, x)};
         layer.y = new long[1];
         double lost = Double.POSITIVE_INFINITY;
         long room = MOST_LABELS;
