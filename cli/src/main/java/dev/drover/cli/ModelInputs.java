@@ -36,6 +36,9 @@ import org.jspecify.annotations.Nullable;
  */
 record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integer, BatchSource> data, String note) {
 
+    /** Different bytes, which are the tokens of a text. */
+    private static final int BYTES = 256;
+
     /** Made for a model: zoo models say what they want; other files get made-up values. */
     static ModelInputs of(LoadedModel model, @Nullable Path text, long seed) {
         Model zoo = model.zoo();
@@ -61,7 +64,11 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
             if (tokens && text == null) {
                 Path path = data != null ? data : ownDocs();
                 text = TokenText.read(path, seed);
-                note = "data is the text of " + path + " (" + text.size() + " bytes)";
+                note = "data is the text of " + path + " (" + text.size() + " bytes)"
+                        + (input.limit() < BYTES
+                                ? "; with a vocabulary of " + input.limit() + " a token is a byte modulo "
+                                        + input.limit()
+                                : "");
             }
             sources.put(number, source(model, input, number, text, sources, seed));
         }

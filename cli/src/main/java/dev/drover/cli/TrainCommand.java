@@ -4,12 +4,14 @@ import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.TrainingStep;
+import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.planner.search.Layout;
 import dev.drover.planner.search.Planned;
 import dev.drover.report.ReportPage;
 import dev.drover.report.TrainingRecord;
 import dev.drover.runtime.checkpoint.CheckpointIndex;
+import dev.drover.runtime.checkpoint.StoredState;
 import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.worker.StepReport;
 import java.io.IOException;
@@ -21,6 +23,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -38,6 +42,8 @@ import picocli.CommandLine.Parameters;
 final class TrainCommand implements Callable<Integer> {
     /** Data of so many steps is sent ahead. */
     private static final int STEPS_AHEAD = 8;
+    /** However many steps there are, one is told after this time. */
+    private static final long MOST_SILENT_NANOS = 10_000_000_000L;
 
     @Parameters(paramLabel = "MODEL|P", description = "A file of HLO text, a zoo name, or a plan file.")
     String subject = "";
@@ -80,6 +86,10 @@ final class TrainCommand implements Callable<Integer> {
     @Nullable
     Path checkpoint;
 
+    @Option(names = "--checkpoint-every", paramLabel = "K", description = "Save the state after each K steps too.")
+    @Nullable
+    Integer checkpointEvery;
+
     @Option(names = "--json", description = "Print one JSON object.")
     boolean json;
 
@@ -87,6 +97,8 @@ final class TrainCommand implements Callable<Integer> {
     private final List<Double> processorMillis = new ArrayList<>();
 
     private double predictedProcessorMillis;
+    private long lastToldNanos = System.nanoTime();
+    private boolean lossWasFinite = true;
 
     @Override
     public Integer call() {
@@ -99,7 +111,11 @@ final class TrainCommand implements Callable<Integer> {
         ModelInputs inputs = inputsFile != null
                 ? ModelInputs.ofTensors(loaded.flat(), inputsFile)
                 : ModelInputs.of(loaded, data, options.seed);
+        if (goesOn()) {
+            StoredState.open(Objects.requireNonNull(checkpoint), stateShapes(loaded.flat()));
+        }
         Planned planned = stored != null ? stored.compiled() : options.plan(loaded, 4);
+        ThisMachine.checkMemory(planned.simulated().memory());
         int workers = planned.execution().workers().size();
         predictedProcessorMillis = planned.simulated().processorNanos() / 1e6;
         Output.progress(inputs.note());
@@ -108,6 +124,10 @@ final class TrainCommand implements Callable<Integer> {
                 "plan: %s; predicted step %s",
                 Layout.of(planned.plan()).text(),
                 Output.time(planned.simulated().stepNanos())));
+        String cluster = planned.plan().cluster().name();
+        if (!cluster.startsWith("local:")) {
+            Output.progress("what is predicted is for cluster (" + cluster + "), not for this machine");
+        }
         TrainingRecord record;
         List<AllocatedMemory> memory = new ArrayList<>();
         try (Workers processes = Workers.start(workers, run.port, run.threads, run.folder())) {
@@ -135,12 +155,34 @@ final class TrainCommand implements Callable<Integer> {
             throw new UserError(
                     "The options --data (" + data + ") and --inputs (" + inputsFile + ") must not be given both.");
         }
+        if (checkpointEvery != null && (checkpoint == null || checkpointEvery < 1)) {
+            throw new UserError(
+                    "The option --checkpoint-every (" + checkpointEvery
+                            + ") must be at least 1 and given with --checkpoint.",
+                    "Maybe add --checkpoint DIR.");
+        }
         if (checkpoint != null) {
             Output.checkFolder("checkpoint folder", checkpoint);
-            if (holdsAnything(checkpoint)) {
+            if (goesOn()) {
                 CheckpointIndex.read(CheckpointIndex.find(checkpoint));
             }
         }
+    }
+
+    private boolean goesOn() {
+        return checkpoint != null && holdsAnything(checkpoint);
+    }
+
+    /** What a checkpoint must hold: by name, the shapes of the inputs that a step updates. */
+    private static Map<String, ArrayShape> stateShapes(TrainingStep step) {
+        Map<String, ArrayShape> shapes = new TreeMap<>();
+        boolean[] stateByInput = step.stateByInput();
+        for (int i = 0; i < stateByInput.length; i++) {
+            if (stateByInput[i]) {
+                shapes.put(step.inputs().get(i).name(), step.inputShapes().get(i));
+            }
+        }
+        return shapes;
     }
 
     /** An empty folder, made for the purpose, is as good as none. */
@@ -160,15 +202,16 @@ final class TrainCommand implements Callable<Integer> {
         TrainingStep step = loaded.flat();
         List<String> names = step.inputs().stream().map(InputRole::name).toList();
         long first = 0;
-        if (checkpoint != null && holdsAnything(checkpoint)) {
+        if (checkpoint != null && goesOn()) {
             first = execution.restore(names, checkpoint);
             Output.progress("going on after step " + first + " from " + checkpoint);
         }
         List<Double> losses = new ArrayList<>();
         List<Double> millis = new ArrayList<>();
         long[] peaks = new long[planned.execution().workers().size()];
-        for (int done = 0; done < steps; done += STEPS_AHEAD) {
-            int now = Math.min(STEPS_AHEAD, steps - done);
+        int every = checkpointEvery != null ? Math.min(checkpointEvery, steps) : steps;
+        for (int done = 0, now; done < steps; done += now) {
+            now = Math.min(Math.min(STEPS_AHEAD, steps - done), every - done % every);
             Workers.feed(execution, inputs, first + done, now);
             execution.run(first + done, now, reports -> {
                 double loss = step.loss() < 0 ? Double.NaN : Execution.scalar(reports, step.loss());
@@ -185,9 +228,9 @@ final class TrainCommand implements Callable<Integer> {
                 }
                 progress(losses.size(), loss, slowest, loaded, planned);
             });
-        }
-        if (checkpoint != null) {
-            Output.progress("saved to " + execution.save(names, checkpoint, first + steps));
+            if (checkpoint != null && ((done + now) % every == 0 || done + now == steps)) {
+                Output.progress("saved to " + execution.save(names, checkpoint, first + done + now));
+            }
         }
         return new TrainingRecord(
                 loaded.source(),
@@ -201,7 +244,10 @@ final class TrainCommand implements Callable<Integer> {
     }
 
     private void progress(int count, double loss, double nanos, LoadedModel loaded, Planned planned) {
-        if (count <= 5 || count % Math.max(1, steps / 20) == 0 || count == steps) {
+        long now = System.nanoTime();
+        boolean silent = now - lastToldNanos > MOST_SILENT_NANOS;
+        if (count <= 5 || count % Math.max(1, steps / 20) == 0 || count == steps || silent) {
+            lastToldNanos = now;
             Output.progress(String.format(
                     Locale.ROOT,
                     "step %4d/%d  loss %.4f  %8.2f ms  %,.0f %ss/s  (predicted %.2f ms, %+.0f %%)",
@@ -213,6 +259,13 @@ final class TrainCommand implements Callable<Integer> {
                     loaded.sampleUnit(),
                     planned.simulated().stepNanos() / 1e6,
                     100 * (planned.simulated().stepNanos() / nanos - 1)));
+        }
+        if (Double.isFinite(loss)) {
+            lossWasFinite = true;
+        } else if (lossWasFinite) {
+            lossWasFinite = false;
+            Output.progress("the loss is " + loss + " since step " + count
+                    + ".\nMaybe take a smaller learning rate, or look at the data.");
         }
     }
 

@@ -16,6 +16,7 @@ import dev.drover.planner.cost.MeshCollectives;
 import dev.drover.planner.pipeline.StagePlanner;
 import dev.drover.planner.search.Layout;
 import dev.drover.planner.search.Layouts;
+import dev.drover.planner.search.Planned;
 import dev.drover.runtime.coordinator.Execution;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -105,16 +106,14 @@ final class VerifyCommand implements Callable<Integer> {
                 : ModelInputs.of(loaded, null, options.seed);
         List<Literal> given =
                 expectedFile != null ? ModelInputs.read(expectedFile, step.outputShapes(), "outputs") : List.of();
-        List<Trial> trials = new ArrayList<>();
-        int workers;
-        if (stored != null) {
-            trials.add(new Trial("the plan", stored.compiled().execution()));
-            workers = stored.plan().devices();
-        } else {
-            ExecutionPlan found = options.plan(loaded, 4).execution();
-            trials.add(new Trial("the plan found", found));
-            workers = found.workers().size();
+        if (expectedFile == null || inProcess) {
+            ThisMachine.checkWhole(step);
         }
+        List<Trial> trials = new ArrayList<>();
+        Planned planned = stored != null ? stored.compiled() : options.plan(loaded, 4);
+        ThisMachine.checkMemory(planned.simulated().memory());
+        trials.add(new Trial(stored != null ? "the plan" : "the plan found", planned.execution()));
+        int workers = planned.execution().workers().size();
         for (int i = 0; i < random; i++) {
             trials.add(randomTrial(step, workers, options.seed * 1000 + i));
         }

@@ -2,6 +2,7 @@ package dev.drover.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.drover.runtime.checkpoint.CheckpointIndex;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -148,5 +149,61 @@ class ToldAtOnceTest {
         }
         assertAtOnce(List.of("plan", MLP, "-c", folder.toString()), "but it is a folder");
         assertAtOnce(List.of("plan", MLP, "-c", ""), "The cluster () must be");
+    }
+
+    @Test
+    void checkpointsOfAnotherModel() throws IOException {
+        Path other = folder.resolve("state");
+        new CheckpointIndex(CheckpointIndex.VERSION, 3, List.of()).write(other);
+        assertAtOnce(
+                List.of("train", MLP, "--run-folder", at("run"), "--checkpoint", other.toString()),
+                "The checkpoint (" + other + ") must be of this model: head.bias is missing, ",
+                ", and 16 more.");
+        assertAtOnce(
+                List.of("train", MLP, "--run-folder", at("run"), "--checkpoint-every", "5"),
+                "The option --checkpoint-every (5) must be at least 1 and given with --checkpoint.");
+    }
+
+    @Test
+    void moreThanThisMachineHas() throws IOException {
+        for (String command : List.of("train", "verify")) {
+            assertAtOnce(
+                    List.of(command, MLP, "--run-folder", at("run"), "--threads", "100000"),
+                    "The threads (100000) of a worker must be at most ");
+        }
+        String huge = "mlp:layers=2,hidden=4000000,features=1,batch=1";
+        assertAtOnce(
+                List.of("verify", huge, "--run-folder", at("run")),
+                "The memory (",
+                ") of the unpartitioned model must be at most that of this machine (");
+        // Plans for other machines are good plans, but not here.
+        String cluster = Files.writeString(folder.resolve("large.yaml"), """
+                name: large
+                deviceTypes:
+                - name: tiny
+                  flopsPerSecondByDType: {f32: 1.0e15}
+                  usableShare: 0.5
+                  memoryBytes: 1000000000000000000
+                  memoryBytesPerSecond: 1.0e15
+                  opOverheadNanos: 1000
+                hosts:
+                - {deviceType: tiny, count: 1, devicesPerHost: 2}
+                intraHost: {bytesPerSecond: 1.0e10, latencyNanos: 1000, shared: true}
+                interHost: {bytesPerSecond: 1.0e9, latencyNanos: 10000, shared: true}
+                """).toString();
+        CommandRun run = CommandRun.of("train", huge, "--run-folder", at("run"), "-c", cluster, "--mesh", "2");
+        assertThat(run.exitCode()).as(run.err()).isEqualTo(2);
+        assertThat(run.message())
+                .startsWith("drover: The memory (")
+                .contains(") of 2 workers must be at most that of this machine (")
+                .contains("Maybe plan for this machine with --workers");
+        assertThat(run.err()).doesNotContain("starting");
+    }
+
+    @Test
+    void bytesThatAreNotTokensAreTold() throws IOException {
+        LoadedModel small = LoadedModel.load("gpt:layers=1,hidden=8,heads=1,seq=8,batch=8,vocab=10");
+        Path text = Files.writeString(folder.resolve("long.txt"), "text ".repeat(9));
+        assertThat(ModelInputs.of(small, text, 1).note()).contains("a token is a byte modulo 10");
     }
 }

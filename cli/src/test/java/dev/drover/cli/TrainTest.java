@@ -91,4 +91,61 @@ class TrainTest {
         assertThat(result.get("plans").asInt()).isEqualTo(3);
         assertThat(result.get("worstRelativeError").asDouble()).isLessThan(5e-4);
     }
+
+    /** Steps 3 to 6 after the state of step 2 are those of a run that was not interrupted, and a later mistake loses no state. */
+    @Test
+    @Timeout(value = 240, unit = TimeUnit.SECONDS)
+    void stateIsSavedOnTheWay() throws IOException {
+        Path state = folder.resolve("state");
+        List<Double> all = losses(train(
+                "saves",
+                "--workers",
+                "2",
+                "--stages",
+                "2",
+                "--checkpoint",
+                state.toString(),
+                "--checkpoint-every",
+                "2"));
+        assertThat(state.resolve("step-000000002/index.json")).exists();
+        assertThat(state.resolve("step-000000004/index.json")).exists();
+        assertThat(state.resolve("step-000000006/index.json")).exists();
+        // As if it had been ended after step 2, while it wrote the next.
+        deleteAll(state.resolve("step-000000006"));
+        Files.delete(state.resolve("step-000000004/index.json"));
+        List<Double> rest = losses(train("goes-on", "--workers", "1", "--checkpoint", state.toString()));
+        for (int i = 2; i < 6; i++) {
+            assertThat(rest.get(i - 2)).isCloseTo(all.get(i), org.assertj.core.data.Offset.offset(1e-4));
+        }
+        assertThat(state.resolve("step-000000008/index.json")).exists();
+    }
+
+    private static void deleteAll(Path folder) throws IOException {
+        try (var files = Files.list(folder)) {
+            for (Path file : files.toList()) {
+                Files.delete(file);
+            }
+        }
+        Files.delete(folder);
+    }
+
+    @Test
+    @Timeout(value = 240, unit = TimeUnit.SECONDS)
+    void aLossThatIsNoNumberIsTold() {
+        CommandRun run = CommandRun.of(
+                "train",
+                "mlp:layers=1,hidden=8,batch=8,lr=1e30",
+                "--cluster",
+                "s1:1",
+                "--steps",
+                "4",
+                "--json",
+                "--run-folder",
+                Path.of("target", "runs", "nan").toString());
+        assertThat(run.exitCode()).as(run.err()).isZero();
+        assertThat(run.err())
+                .containsOnlyOnce("the loss is NaN since step 2")
+                .contains("Maybe take a smaller learning rate")
+                .contains("what is predicted is for cluster (s1:1), not for this machine");
+    }
 }

@@ -138,10 +138,15 @@ public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, St
         if (!dims.isArray() || Arrays.stream(sizes).anyMatch(size -> size < 0)) {
             throw wrong(file, "shape (" + dims + ") of tensor (" + name + ")", "be a list of sizes");
         }
-        ArrayShape shape = ArrayShape.of(dtype, sizes);
+        ArrayShape shape;
+        try {
+            shape = ArrayShape.of(dtype, sizes);
+        } catch (ArithmeticException e) {
+            throw wrong(file, "shape (" + dims + ") of tensor (" + name + ")", "be one of fewer than 2^60 elements");
+        }
         long from = entry.path("data_offsets").path(0).asLong(-1);
         long to = entry.path("data_offsets").path(1).asLong(-1);
-        if (from < 0 || to - from != shape.sizeBytes() || dataStart + to > fileBytes) {
+        if (from < 0 || to < from || to - from != shape.sizeBytes() || to > fileBytes - dataStart) {
             throw wrong(
                     file,
                     "place (" + entry.path("data_offsets") + ") of tensor (" + name + ")",

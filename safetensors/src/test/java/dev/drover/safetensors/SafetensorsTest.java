@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -65,6 +66,46 @@ class SafetensorsTest {
         assertThatThrownBy(() -> Safetensors.open(file))
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("The type (F3) of tensor (x)");
+    }
+
+    @Test
+    void sizesThatOverflowAreRefused() throws IOException {
+        for (String tensor : new String[] {
+            "{\"dtype\":\"F32\",\"shape\":[4611686018427387904,4],\"data_offsets\":[0,4]}",
+            "{\"dtype\":\"F64\",\"shape\":[1152921504606846975],\"data_offsets\":[0,9223372036854775800]}",
+            "{\"dtype\":\"U8\",\"shape\":[9223372036854775808],\"data_offsets\":[0,4]}",
+            "{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[9223372036854775807,-9223372036854775805]}"
+        }) {
+            Path file = write(("{\"x\":" + tensor + "}").getBytes(StandardCharsets.UTF_8), new byte[4]);
+            assertThatThrownBy(() -> Safetensors.open(file)).as(tensor).isInstanceOf(UserError.class);
+        }
+    }
+
+    /** Whatever a byte or two of a file are, it is read or refused. */
+    @Test
+    void aFileWithChangedBytesIsReadOrRefused() throws IOException {
+        byte[] header = ("{\"x\":{\"dtype\":\"I16\",\"shape\":[2],\"data_offsets\":[0,4]},"
+                        + "\"y\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[4,12]}}")
+                .getBytes(StandardCharsets.UTF_8);
+        byte[] whole = Files.readAllBytes(write(header, new byte[12]));
+        Random random = new Random(1);
+        int refused = 0;
+        for (int i = 0; i < 600; i++) {
+            byte[] changed = whole.clone();
+            for (int n = 0; n <= i % 3; n++) {
+                String bytes = "0123456789-.eE{}[],:\" xnull";
+                changed[random.nextInt(changed.length)] = (byte) bytes.charAt(random.nextInt(bytes.length()));
+            }
+            Path file = folder.resolve("c.safetensors");
+            Files.write(file, changed);
+            try {
+                Safetensors read = Safetensors.open(file);
+                read.tensors().keySet().forEach(read::literal);
+            } catch (UserError e) {
+                refused++;
+            }
+        }
+        assertThat(refused).isBetween(200, 599);
     }
 
     private Path write(byte[] header, byte[] data) throws IOException {

@@ -4,12 +4,16 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.ir.type.DType;
 import dev.drover.plan.RecordText;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Stream;
 
@@ -33,29 +37,61 @@ public record CheckpointIndex(int version, long step, List<StoredValue> values) 
      * @param dtype HLO's name
      * @param dims of the whole value
      */
-    public record StoredValue(String name, String dtype, List<Long> dims, List<Piece> pieces) {}
+    public record StoredValue(String name, String dtype, List<Long> dims, List<Piece> pieces) {
+        public StoredValue {
+            if (DType.byHloName(dtype) == null) {
+                throw new UserError("The dtype (" + dtype + ") must be one of HLO's, such as f32.");
+            }
+            if (dims.stream().anyMatch(dim -> dim < 0)) {
+                throw new UserError("The dims (" + dims + ") must be at least 0.");
+            }
+            try {
+                ArrayShape unused = shape(dtype, dims);
+            } catch (ArithmeticException e) {
+                throw new UserError("The dims (" + dims + ") must be those of a tensor, not so large.", e);
+            }
+        }
+
+        /** Of the whole value. */
+        public ArrayShape shape() {
+            return shape(dtype, dims);
+        }
+
+        private static ArrayShape shape(String dtype, List<Long> dims) {
+            return ArrayShape.of(
+                    Objects.requireNonNull(DType.byHloName(dtype)),
+                    dims.stream().mapToLong(Long::longValue).toArray());
+        }
+    }
 
     /** A part of a value: tensor {@code tensor} of a file, at the cuts of a slice. */
     public record Piece(String file, String tensor, List<PieceCut> cuts) {}
 
     /** As in a tensor slice: the units u of {@code dim} with {@code u / stride % parts == index}. */
-    public record PieceCut(int dim, long stride, int parts, int index) {}
+    public record PieceCut(int dim, long stride, int parts, int index) {
+        public PieceCut {
+            if (dim < 0 || stride < 1 || index < 0 || index >= parts) {
+                throw new UserError("The cut (part " + index + " of " + parts + " of dim " + dim + ", stride " + stride
+                        + ") must be one that there is.");
+            }
+        }
+    }
 
     /** The folder of the checkpoint after a step. */
     public static Path folder(Path root, long step) {
         return root.resolve(FOLDER_PREFIX + String.format("%09d", step));
     }
 
-    /** The folder itself if it is a checkpoint, else the newest complete one in it. */
+    /** The newest complete checkpoint in a folder, else the folder itself if it is one. */
     public static Path find(Path root) {
-        if (Files.exists(root.resolve(FILE))) {
-            return root;
-        }
         try (Stream<Path> folders = Files.list(root)) {
             return folders.filter(f -> f.getFileName().toString().startsWith(FOLDER_PREFIX))
                     .filter(f -> Files.exists(f.resolve(FILE)))
                     .max(Path::compareTo)
-                    .orElseThrow(() -> new UserError("The folder (" + root + ") must hold a checkpoint."));
+                    .or(() -> Optional.of(root).filter(f -> Files.exists(f.resolve(FILE))))
+                    .orElseThrow(() -> new UserError(
+                            "The folder (" + root + ") must hold a checkpoint.",
+                            "Maybe take a new or empty folder to begin anew."));
         } catch (IOException e) {
             throw new UserError("The folder (" + root + ") must hold a checkpoint.", e);
         }

@@ -10,7 +10,7 @@ import dev.drover.plan.task.Program;
 import dev.drover.plan.task.TensorSlice;
 import dev.drover.plan.task.WorkerPlan;
 import dev.drover.plan.text.ExecutionPlanText;
-import dev.drover.runtime.checkpoint.CheckpointIndex;
+import dev.drover.runtime.checkpoint.StoredState;
 import dev.drover.runtime.wire.HostTensor;
 import dev.drover.runtime.worker.InitialState;
 import dev.drover.runtime.worker.StepReport;
@@ -184,14 +184,18 @@ public final class Execution {
      */
     public long restore(List<String> inputNames, Path folder) {
         Map<Integer, ArrayShape> shapeByInput = new TreeMap<>();
+        Map<String, ArrayShape> shapeByName = new TreeMap<>();
         for (WorkerPlan worker : plan.workers()) {
             for (Feed feed : worker.feeds()) {
                 if (feed.persistent()) {
                     shapeByInput.put(feed.input(), feed.slice().whole());
+                    shapeByName.put(inputNames.get(feed.input()), feed.slice().whole());
                 }
             }
         }
-        return Checkpoints.restore(this, shapeByInput, inputNames, CheckpointIndex.find(folder));
+        StoredState stored = StoredState.open(folder, shapeByName);
+        shapeByInput.keySet().forEach(input -> setState(input, stored.value(inputNames.get(input))));
+        return stored.step();
     }
 
     // --- outputs ----------------------------------------------------------------------------------

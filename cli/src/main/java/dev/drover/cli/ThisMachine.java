@@ -1,0 +1,68 @@
+package dev.drover.cli;
+
+import com.sun.management.OperatingSystemMXBean;
+import dev.drover.ir.UserError;
+import dev.drover.ir.graph.TrainingStep;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.plan.sim.MemoryUse;
+import java.lang.management.ManagementFactory;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** What this machine can run: workers that are too many for it are refused before they are started. */
+final class ThisMachine {
+    /** More threads than this for each processor only wait. */
+    private static final int MOST_THREADS_A_PROCESSOR = 4;
+
+    private ThisMachine() {}
+
+    static long memoryBytes() {
+        return ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system
+                ? system.getTotalMemorySize()
+                : Runtime.getRuntime().maxMemory();
+    }
+
+    /** Fails with {@link UserError} where the workers of a plan would allocate more than there is; a plan may be for other machines. */
+    static void checkMemory(List<MemoryUse> uses) {
+        long bytes = uses.stream().mapToLong(MemoryUse::peakBytes).sum();
+        check(
+                bytes,
+                memoryBytes(),
+                uses.size() + (uses.size() == 1 ? " worker" : " workers"),
+                "Maybe plan for this machine with --workers, or take a smaller model or batch.");
+    }
+
+    /** Fails with {@link UserError} where not even what goes into the unpartitioned step and comes out of it has room. */
+    static void checkWhole(TrainingStep step) {
+        long bytes = Stream.of(step.inputShapes(), step.outputShapes())
+                .flatMap(List::stream)
+                .mapToLong(ArrayShape::sizeBytes)
+                .sum();
+        check(
+                bytes,
+                memoryBytes(),
+                "the unpartitioned model",
+                "Maybe verify a smaller model of the same kind, or give what it computes with --expected.");
+    }
+
+    /** Apart from this machine, for tests. */
+    static void check(long bytes, long thereAre, String what, String maybe) {
+        if (bytes > thereAre) {
+            throw new UserError(
+                    "The memory (" + MemoryUse.text(bytes) + ") of " + what + " must be at most that of this machine ("
+                            + MemoryUse.text(thereAre) + ").",
+                    maybe);
+        }
+    }
+
+    /** Fails with {@link UserError} where threads of a worker are more than the machine's processors can serve. */
+    static void checkThreads(int threads) {
+        int most = MOST_THREADS_A_PROCESSOR * Runtime.getRuntime().availableProcessors();
+        if (threads > most) {
+            throw new UserError(
+                    "The threads (" + threads + ") of a worker must be at most " + most + ", "
+                            + MOST_THREADS_A_PROCESSOR + " for each processor of this machine.",
+                    "Maybe leave out --threads.");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+package dev.drover.runtime.checkpoint;
+
+import dev.drover.ir.UserError;
+import dev.drover.ir.eval.Literal;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.plan.task.TensorSlice;
+import dev.drover.runtime.checkpoint.CheckpointIndex.Piece;
+import dev.drover.runtime.checkpoint.CheckpointIndex.StoredValue;
+import dev.drover.safetensors.Safetensors;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * A checkpoint that is whole and of a certain model: each of the model's state values is there in pieces that cover it, in files that
+ * hold them. All that is checked before a value is read, so that nothing is left zero.
+ *
+ * @param step steps that were done
+ * @param valueByName what was stored, by name of the training step's input
+ */
+public record StoredState(Path folder, long step, Map<String, StoredValue> valueByName) {
+    private static final int MOST_PROBLEMS = 3;
+
+    public StoredState {
+        valueByName = Collections.unmodifiableMap(new LinkedHashMap<>(valueByName));
+    }
+
+    /**
+     * Reads the index of a checkpoint and checks what it names. Fails with {@link UserError} if anything is missing.
+     *
+     * @param root a checkpoint, or a folder with some, of which the newest is taken
+     * @param shapeByName the state values that a model needs
+     */
+    public static StoredState open(Path root, Map<String, ArrayShape> shapeByName) {
+        Path folder = CheckpointIndex.find(root);
+        CheckpointIndex index = CheckpointIndex.read(folder);
+        Map<String, StoredValue> values = new LinkedHashMap<>();
+        for (StoredValue value : index.values()) {
+            if (values.put(value.name(), value) != null) {
+                throw wrong(folder, "value (" + value.name() + ")", "be there once");
+            }
+        }
+        checkModel(folder, values, shapeByName);
+        Map<String, Safetensors> files = new HashMap<>();
+        for (StoredValue value : values.values()) {
+            checkPieces(folder, value, files);
+        }
+        return new StoredState(folder, index.step(), values);
+    }
+
+    private static void checkModel(Path folder, Map<String, StoredValue> values, Map<String, ArrayShape> shapeByName) {
+        List<String> problems = new ArrayList<>();
+        new TreeMap<>(shapeByName).forEach((name, shape) -> {
+            StoredValue value = values.get(name);
+            if (value == null) {
+                problems.add(name + " is missing");
+            } else if (!value.shape().equals(shape)) {
+                problems.add(name + " is " + value.shape() + ", not " + shape);
+            }
+        });
+        values.keySet().stream()
+                .filter(name -> !shapeByName.containsKey(name))
+                .forEach(name -> problems.add(name + " is unknown to the model"));
+        if (!problems.isEmpty()) {
+            int told = Math.min(problems.size(), MOST_PROBLEMS);
+            throw new UserError(
+                    "The checkpoint (" + folder + ") must be of this model: "
+                            + String.join(", ", problems.subList(0, told))
+                            + (told < problems.size() ? ", and " + (problems.size() - told) + " more" : "") + ".",
+                    "Maybe it was written by another model or other sizes, or take another folder.");
+        }
+    }
+
+    /** The pieces that are cut alike must be all that there are of them, for one way of cutting at least. */
+    private static void checkPieces(Path folder, StoredValue value, Map<String, Safetensors> files) {
+        ArrayShape whole = value.shape();
+        Map<List<Long>, Set<List<Integer>>> placesByCuts = new LinkedHashMap<>();
+        for (Piece piece : value.pieces()) {
+            List<Long> cuts = new ArrayList<>();
+            List<Integer> place = new ArrayList<>();
+            for (CheckpointIndex.PieceCut cut : piece.cuts()) {
+                if (cut.dim() >= whole.rank()) {
+                    throw wrong(
+                            folder,
+                            "cut dim (" + cut.dim() + ") of value (" + value.name() + ")",
+                            "be one of " + whole);
+                }
+                Collections.addAll(cuts, (long) cut.dim(), cut.stride(), (long) cut.parts());
+                place.add(cut.index());
+            }
+            placesByCuts.computeIfAbsent(cuts, c -> new HashSet<>()).add(place);
+            Safetensors file = files.computeIfAbsent(piece.file(), name -> Safetensors.open(folder.resolve(name)));
+            ArrayShape stored = file.tensor(piece.tensor()).shape();
+            ArrayShape local = slice(piece, whole).local();
+            if (!stored.equals(local)) {
+                throw wrong(
+                        folder,
+                        "tensor (" + piece.tensor() + ") of file (" + piece.file() + ")",
+                        "be " + local + ", a piece of " + value.name() + ", but is " + stored);
+            }
+        }
+        boolean covered = placesByCuts.entrySet().stream()
+                .anyMatch(entry -> entry.getValue().size() == parts(entry.getKey()));
+        if (!covered) {
+            throw wrong(folder, "pieces (" + value.pieces().size() + ") of value (" + value.name() + ")", "cover it");
+        }
+    }
+
+    /** How many pieces cuts make. */
+    private static long parts(List<Long> cuts) {
+        long parts = 1;
+        for (int i = 2; i < cuts.size(); i += 3) {
+            parts *= cuts.get(i);
+        }
+        return parts;
+    }
+
+    private static UserError wrong(Path folder, String what, String must) {
+        return new UserError(
+                "The " + what + " in checkpoint (" + folder + ") must " + must + ".",
+                "Maybe it was changed after it was saved; take an older one.");
+    }
+
+    private static TensorSlice slice(Piece piece, ArrayShape whole) {
+        return new TensorSlice(
+                whole,
+                piece.cuts().stream()
+                        .map(cut -> new TensorSlice.Cut(cut.dim(), cut.stride(), cut.parts(), cut.index()))
+                        .toList());
+    }
+
+    /** A whole value, put together from its pieces. */
+    public Literal value(String name) {
+        StoredValue value = valueByName.get(name);
+        if (value == null) {
+            throw new IllegalArgumentException("The value (" + name + ") must be in the checkpoint.");
+        }
+        Literal whole = Literal.zeros(value.shape());
+        for (Piece piece : value.pieces()) {
+            Literal part = Safetensors.open(folder.resolve(piece.file())).literal(piece.tensor());
+            slice(piece, value.shape()).insert(part, whole);
+        }
+        return whole;
+    }
+}
