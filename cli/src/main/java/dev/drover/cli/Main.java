@@ -1,6 +1,7 @@
 package dev.drover.cli;
 
 import dev.drover.ir.UserError;
+import dev.drover.plan.sim.MemoryUse;
 import dev.drover.runtime.WorkerFailure;
 import dev.drover.solver.SolverInputException;
 import picocli.CommandLine;
@@ -90,7 +91,16 @@ public final class Main implements Runnable {
 
     /** Runs one command; what could not be written to the standard output is a mistake too, such as a full disk. */
     static int run(String... args) {
-        int code = commandLine().execute(args);
+        int code;
+        try {
+            code = commandLine().execute(args);
+        } catch (OutOfMemoryError e) {
+            System.err.println("drover: The memory of Drover itself ("
+                    + MemoryUse.text(Runtime.getRuntime().maxMemory())
+                    + ") must suffice for this problem, but is full.\n"
+                    + "Maybe give it more, as in DROVER_JAVA_OPTS=-Xmx8g, or use a smaller model or cluster.");
+            return USER_MISTAKE;
+        }
         if (System.out.checkError()) {
             System.err.println("drover: The standard output must take what the command prints, but it failed.\n"
                     + "Maybe the disk is full or the reader of the pipe has ended.");

@@ -6,6 +6,7 @@ import dev.drover.plan.sim.SimulatedStep;
 import dev.drover.plan.text.Plan;
 import dev.drover.planner.search.Layout;
 import dev.drover.planner.search.Planned;
+import dev.drover.report.Candidates;
 import dev.drover.report.Traffic;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -163,20 +164,11 @@ final class PlanTables {
 
     private static void candidates(Plan plan) {
         System.out.println();
-        List<List<String>> rows = new ArrayList<>();
-        ByteUnit unit = ByteUnit.of(plan.candidates().stream().map(Plan.Candidate::peakMemoryBytes));
         DoubleFunction<String> time = Output.timeIn(plan.candidates().stream()
                 .mapToDouble(Plan.Candidate::stepTimeNanos)
                 .max()
                 .orElse(0));
-        for (Plan.Candidate candidate : plan.candidates()) {
-            rows.add(List.of(
-                    candidate.stages() + " x mesh " + candidate.mesh(),
-                    String.valueOf(candidate.microBatches()),
-                    candidate.stepTimeNanos() == 0 ? "-" : time.apply((double) candidate.stepTimeNanos()),
-                    candidate.peakMemoryBytes() == 0 ? "-" : unit.text(candidate.peakMemoryBytes()),
-                    candidate.rejected().isEmpty() ? "chosen" : candidate.rejected()));
-        }
+        List<List<String>> rows = Candidates.rows(plan, time);
         Output.tableWithTextAtEnd(
                 List.of("candidates: stages x mesh", "micro-batches", "step", "memory", "verdict"), rows);
         if (plan.certificate() != null && plan.certificate().cutShort()) {

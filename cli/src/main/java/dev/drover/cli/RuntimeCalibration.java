@@ -292,19 +292,12 @@ final class RuntimeCalibration implements Calibration {
         return new Figures(
                 cores,
                 Map.of("f32", 2.0 * 512 * 512 * 512 * 1e9 / dot / share),
-                (long) (physicalMemoryBytes() * 0.75),
+                (long) (ThisMachine.memoryBytes() * 0.75),
                 (16 << 20) * 1e9 / Math.max(1, pass) / share,
                 Math.round(measured.nanos("kernel", 1)),
                 bandwidth,
                 Math.round(latency),
                 measured);
-    }
-
-    private static long physicalMemoryBytes() {
-        return java.lang.management.ManagementFactory.getOperatingSystemMXBean()
-                        instanceof com.sun.management.OperatingSystemMXBean system
-                ? system.getTotalMemorySize()
-                : Runtime.getRuntime().maxMemory();
     }
 
     /**

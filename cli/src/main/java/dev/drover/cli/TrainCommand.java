@@ -5,6 +5,7 @@ import dev.drover.ir.UserError;
 import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.type.ArrayShape;
+import dev.drover.plan.cluster.Presets;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.planner.search.Layout;
 import dev.drover.planner.search.Planned;
@@ -96,6 +97,9 @@ final class TrainCommand implements Callable<Integer> {
     /** By step, of all workers together. */
     private final List<Double> processorMillis = new ArrayList<>();
 
+    /** NaN where the plan was made for other machines. */
+    private double predictedStepMillis;
+
     private double predictedProcessorMillis;
     private long lastToldNanos = System.nanoTime();
     private boolean lossWasFinite = true;
@@ -117,17 +121,14 @@ final class TrainCommand implements Callable<Integer> {
         Planned planned = stored != null ? stored.compiled() : options.plan(loaded, 4);
         ThisMachine.checkMemory(planned.simulated().memory());
         int workers = planned.execution().workers().size();
-        predictedProcessorMillis = planned.simulated().processorNanos() / 1e6;
+        boolean elsewhere = Presets.isElsewhere(planned.plan().cluster().name());
+        predictedStepMillis = elsewhere ? Double.NaN : planned.simulated().stepNanos() / 1e6;
+        predictedProcessorMillis = elsewhere ? Double.NaN : planned.simulated().processorNanos() / 1e6;
         Output.progress(inputs.note());
-        Output.progress(String.format(
-                Locale.ROOT,
-                "plan: %s; predicted step %s",
-                Layout.of(planned.plan()).text(),
-                Output.time(planned.simulated().stepNanos())));
-        String cluster = planned.plan().cluster().name();
-        if (!cluster.startsWith("local:")) {
-            Output.progress("what is predicted is for cluster (" + cluster + "), not for this machine");
-        }
+        Output.progress("plan: " + Layout.of(planned.plan()).text()
+                + (elsewhere
+                        ? "; made for " + planned.plan().cluster().name() + ", so no prediction for this machine"
+                        : "; predicted step " + Output.time(planned.simulated().stepNanos())));
         TrainingRecord record;
         List<AllocatedMemory> memory = new ArrayList<>();
         try (Workers processes = Workers.start(workers, run.port, run.threads, run.folder())) {
@@ -226,7 +227,7 @@ final class TrainCommand implements Callable<Integer> {
                 for (int rank = 0; rank < peaks.length; rank++) {
                     peaks[rank] = Math.max(peaks[rank], reports.get(rank).peakBytes());
                 }
-                progress(losses.size(), loss, slowest, loaded, planned);
+                progress(losses.size(), loss, slowest, loaded);
             });
             if (checkpoint != null && ((done + now) % every == 0 || done + now == steps)) {
                 Output.progress("saved to " + execution.save(names, checkpoint, first + done + now));
@@ -239,26 +240,31 @@ final class TrainCommand implements Callable<Integer> {
                 median(millis),
                 loaded.samples() * 1000.0 / median(millis),
                 loaded.sampleUnit(),
-                planned.simulated().stepNanos() / 1e6,
+                predictedStepMillis,
                 Arrays.stream(peaks).boxed().toList());
     }
 
-    private void progress(int count, double loss, double nanos, LoadedModel loaded, Planned planned) {
+    private void progress(int count, double loss, double nanos, LoadedModel loaded) {
         long now = System.nanoTime();
         boolean silent = now - lastToldNanos > MOST_SILENT_NANOS;
         if (count <= 5 || count % Math.max(1, steps / 20) == 0 || count == steps || silent) {
             lastToldNanos = now;
             Output.progress(String.format(
                     Locale.ROOT,
-                    "step %4d/%d  loss %.4f  %8.2f ms  %,.0f %ss/s  (predicted %.2f ms, %+.0f %%)",
+                    "step %4d/%d  loss %.4f  %8.2f ms  %,.0f %ss/s%s",
                     count,
                     steps,
                     loss,
                     nanos / 1e6,
                     loaded.samples() * 1e9 / nanos,
                     loaded.sampleUnit(),
-                    planned.simulated().stepNanos() / 1e6,
-                    100 * (planned.simulated().stepNanos() / nanos - 1)));
+                    Double.isNaN(predictedStepMillis)
+                            ? ""
+                            : String.format(
+                                    Locale.ROOT,
+                                    "  (predicted %.2f ms, %+.0f %%)",
+                                    predictedStepMillis,
+                                    100 * (predictedStepMillis * 1e6 / nanos - 1))));
         }
         if (Double.isFinite(loss)) {
             lossWasFinite = true;
@@ -277,17 +283,21 @@ final class TrainCommand implements Callable<Integer> {
         return sorted.get(sorted.size() / 2);
     }
 
+    private static @Nullable Double orNull(double value) {
+        return Double.isNaN(value) ? null : value;
+    }
+
     private void print(TrainingRecord record, List<AllocatedMemory> memory, Path page) {
         if (json) {
-            Map<String, Object> out = new LinkedHashMap<>();
+            Map<String, @Nullable Object> out = new LinkedHashMap<>();
             out.put("model", record.model());
             out.put("losses", record.losses());
             out.put("stepMillis", record.medianStepMillis());
             out.put("stepMillisByStep", record.stepMillis());
             out.put("processorMillisByStep", processorMillis);
-            out.put("predictedProcessorMillis", predictedProcessorMillis);
+            out.put("predictedProcessorMillis", orNull(predictedProcessorMillis));
             out.put(record.unit().equals("token") ? "tokensPerSecond" : "samplesPerSecond", record.perSecond());
-            out.put("predictedStepMillis", record.predictedStepMillis());
+            out.put("predictedStepMillis", orNull(predictedStepMillis));
             out.put("peakMemoryBytes", record.peakBytes());
             out.put("memory", memory.stream().map(AllocatedMemory::json).toList());
             out.put("report", page.toString());
@@ -296,14 +306,16 @@ final class TrainCommand implements Callable<Integer> {
         }
         System.out.printf(
                 Locale.ROOT,
-                "loss %.4f -> %.4f after %d steps; %.2f ms a step (median), %,.0f %ss/s; predicted %.2f ms%n",
+                "loss %.4f -> %.4f after %d steps; %.2f ms a step (median), %,.0f %ss/s%s%n",
                 record.losses().get(0),
                 record.losses().get(record.losses().size() - 1),
                 record.losses().size(),
                 record.medianStepMillis(),
                 record.perSecond(),
                 record.unit(),
-                record.predictedStepMillis());
+                Double.isNaN(predictedStepMillis)
+                        ? ""
+                        : String.format(Locale.ROOT, "; predicted %.2f ms", predictedStepMillis));
         AllocatedMemory.print(memory);
         System.out.println("report: " + page);
     }

@@ -83,15 +83,20 @@ public final class ReportPage {
         html.append("<h2>Training</h2><p>");
         html.append(String.format(
                 Locale.ROOT,
-                "Loss %.4f to %.4f in %d steps; %.2f ms a step (median), %,.0f %ss a second; predicted %.2f ms (%+.0f %%).",
+                "Loss %.4f to %.4f in %d steps; %.2f ms a step (median), %,.0f %ss a second%s.",
                 run.losses().get(0),
                 run.losses().get(run.losses().size() - 1),
                 run.losses().size(),
                 run.medianStepMillis(),
                 run.perSecond(),
                 Html.escape(run.unit()),
-                run.predictedStepMillis(),
-                100 * (run.predictedStepMillis() / run.medianStepMillis() - 1)));
+                Double.isNaN(run.predictedStepMillis())
+                        ? ""
+                        : String.format(
+                                Locale.ROOT,
+                                "; predicted %.2f ms (%+.0f %%)",
+                                run.predictedStepMillis(),
+                                100 * (run.predictedStepMillis() / run.medianStepMillis() - 1))));
         html.append("</p>");
         html.append(CurveFigure.of("Loss", run.losses(), false, Double.NaN, ""));
         html.append(CurveFigure.of(
@@ -168,18 +173,8 @@ public final class ReportPage {
 
     private void candidates() {
         html.append("<h2>Candidates</h2>");
-        List<List<String>> rows = new ArrayList<>();
-        ByteUnit unit = ByteUnit.of(planned.plan().candidates().stream().map(Plan.Candidate::peakMemoryBytes));
-        for (Plan.Candidate candidate : planned.plan().candidates()) {
-            rows.add(List.of(
-                    candidate.stages() + " x mesh " + candidate.mesh(),
-                    String.valueOf(candidate.microBatches()),
-                    candidate.stepTimeNanos() == 0
-                            ? "-"
-                            : String.format(Locale.ROOT, "%.3f ms", candidate.stepTimeNanos() / 1e6),
-                    candidate.peakMemoryBytes() == 0 ? "-" : unit.text(candidate.peakMemoryBytes()),
-                    candidate.rejected().isEmpty() ? "chosen" : candidate.rejected()));
-        }
+        List<List<String>> rows =
+                Candidates.rows(planned.plan(), nanos -> String.format(Locale.ROOT, "%.3f ms", nanos / 1e6));
         html.append(Html.table(List.of("stages x mesh", "micro-batches", "step", "memory", "verdict"), rows, true));
     }
 

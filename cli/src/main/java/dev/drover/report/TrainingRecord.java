@@ -7,6 +7,7 @@ import java.util.List;
  *
  * @param stepMillis by step, the slowest worker's
  * @param perSecond {@code unit}s a second at the median step
+ * @param predictedStepMillis NaN where the plan was made for other machines
  * @param peakBytes by rank: the most memory that a worker's tensors took
  */
 public record TrainingRecord(

@@ -146,6 +146,34 @@ class TrainTest {
         assertThat(run.err())
                 .containsOnlyOnce("the loss is NaN since step 2")
                 .contains("Maybe take a smaller learning rate")
-                .contains("what is predicted is for cluster (s1:1), not for this machine");
+                .contains("made for s1:1, so no prediction for this machine");
+    }
+
+    /** The peaks of another machine say nothing of this one. */
+    @Test
+    @Timeout(value = 240, unit = TimeUnit.SECONDS)
+    void aPlanForOtherMachinesTrainsHereWithoutAPrediction() throws IOException {
+        String plan = folder.resolve("plan.json").toString();
+        CommandRun planned = CommandRun.of(
+                "plan", GPT, "-c", "s1:2", "--stages", "2", "--mesh", "1", "--micro-batches", "2", "-o", plan);
+        assertThat(planned.exitCode()).as(planned.err()).isZero();
+        CommandRun run = CommandRun.of(
+                "train",
+                plan,
+                "--steps",
+                "2",
+                "--json",
+                "--data",
+                data().toString(),
+                "--run-folder",
+                Path.of("target", "runs", "elsewhere").toString());
+        assertThat(run.exitCode()).as(run.err()).isZero();
+        assertThat(run.err())
+                .contains("made for s1:2, so no prediction for this machine")
+                .doesNotContain("(predicted");
+        JsonNode result = new ObjectMapper().readTree(run.out());
+        assertThat(result.get("predictedStepMillis").isNull()).isTrue();
+        assertThat(losses(result)).hasSize(2);
+        assertThat(Files.readString(Path.of(result.get("report").asText()))).doesNotContain("NaN");
     }
 }

@@ -53,6 +53,12 @@ public final class Presets {
         };
     }
 
+    /** Whether a cluster's name is that of a preset of other machines than this one. */
+    public static boolean isElsewhere(String clusterName) {
+        String name = clusterName.replaceFirst(":.*", "");
+        return NAMES.contains(name) && !name.equals("local");
+    }
+
     /** Rhino's M8: 8 V100-SXM2-32GB with NVLink 2, one 100G RoCE card; FP32 peak 15.6 TFLOP/s as used for its MFU. */
     private static Cluster m8(String name, int n) {
         return Cluster.uniform(name, v100("v100-sxm2-32gb", 32 * GIB), n, 8, new Link(150e9, 6_000, false), roce100());

@@ -341,7 +341,10 @@ public final class ExecutionPlanBuilder {
         // Most devices of a stage keep the same values.
         List<Task> stageTasks = tasksByStageAndKept
                 .get(stage)
-                .computeIfAbsent(kept, k -> BufferLife.withFrees(tasksByStage.get(stage), programs, k));
+                .computeIfAbsent(kept, k -> List.copyOf(BufferLife.withFrees(tasksByStage.get(stage), programs, k)));
+        if (stageTasks.stream().noneMatch(task -> task instanceof Task.Send || task instanceof Task.Receive)) {
+            return new WorkerPlan(stage * devices + device, stage, meshRanks, feeds, stageTasks, fetches);
+        }
         List<Task> tasks = new ArrayList<>();
         for (Task stageTask : stageTasks) {
             Task task = stageTask;

@@ -22,9 +22,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -111,22 +114,19 @@ public final class PlanSearch {
             }
         }
         for (int place : List.copyOf(prospectByPlace.keySet())) {
-            open(place);
-        }
-        while (!entries.isEmpty()) {
-            Entry entry = entries.first();
-            Layout layout = entry.prospect().layout();
-            if (secondsLeft() <= 0 && best != null) {
-                cutShort = true;
-                refused.add(new Refused(layout, "not tried: the time was up", 0));
-            } else {
-                keep(judged(entry));
-                cutShort |= secondsLeft() <= 0;
+            if (secondsLeft() > 0 || entries.isEmpty()) {
+                open(place);
             }
+        }
+        while (!entries.isEmpty() && (secondsLeft() > 0 || best == null)) {
+            Entry entry = entries.first();
+            keep(judged(entry));
             entries.remove(entry);
             fastestByPlace.remove(entry.place());
             openNext(entry.place());
         }
+        cutShort = secondsLeft() <= 0;
+        refused.addAll(notTried());
         if (cutShort) {
             listener.progress(String.format(
                     Locale.ROOT,
@@ -138,6 +138,18 @@ public final class PlanSearch {
             throw nothingFits();
         }
         return new Planned(plan(winner), winner.execution(), winner.simulated());
+    }
+
+    /** What the time did not suffice for. */
+    private List<Refused> notTried() {
+        Set<Layout> tried = Stream.of(judged, slower, refused)
+                .flatMap(List::stream)
+                .map(Verdict::layout)
+                .collect(Collectors.toSet());
+        return ordered.stream()
+                .filter(layout -> !tried.contains(layout))
+                .map(layout -> new Refused(layout, "not tried: the time was up", 0))
+                .toList();
     }
 
     /** The shardings of an entry, while those of the next ones are searched by other threads. */
@@ -286,8 +298,18 @@ public final class PlanSearch {
                 said));
     }
 
+    /** Whether the step can be cut in micro-batches: one with several got as far as its memory. */
+    private boolean mayHaveMicroBatches() {
+        return Stream.concat(
+                        judged.stream().map(Judged::layout),
+                        refused.stream().filter(no -> no.missingBytes() > 0).map(Refused::layout))
+                .anyMatch(layout -> layout.microBatches() > 1);
+    }
+
     private UserError nothingFits() {
-        String advice = "Maybe use more devices, more micro-batches or a smaller batch.";
+        String advice = mayHaveMicroBatches()
+                ? "Maybe use more devices, more micro-batches or a smaller batch."
+                : "Maybe use more devices or a smaller batch.";
         String all = "The memory of cluster (" + cluster.name() + ") must suffice for one of "
                 + (judged.size() + refused.size()) + " layouts. The nearest, ";
         Refused small = refused.stream()

@@ -159,6 +159,36 @@ class PlanSearchTest {
         Plan plan = search(flat(GPT), cluster("s1:4"), SearchOptions.OPEN.withTimeoutSeconds(1e-6));
         assertThat(plan.certificate()).isNotNull().matches(Plan.Certificate::cutShort);
         assertThat(plan.candidates()).anyMatch(c -> c.rejected().equals("not tried: the time was up"));
+        assertThat(plan.candidates())
+                .hasSameSizeAs(
+                        search(flat(GPT), cluster("s1:4"), SearchOptions.OPEN).candidates());
+    }
+
+    @Test
+    void aSearchThatIsCutShortLooksAtNoLayoutMore() {
+        List<String> lines = new ArrayList<>();
+        PlanSearch.search(
+                flat(GPT),
+                "test",
+                cluster("m8:4"),
+                DeviceMemory.ESTIMATE,
+                SearchOptions.OPEN.withTimeoutSeconds(1e-6),
+                lines::add);
+        assertThat(lines).filteredOn(line -> line.contains(": step ")).hasSize(1);
+    }
+
+    /** Mixed tokens of all samples share the experts' capacity, so the step cannot be cut along the batch. */
+    @Test
+    void microBatchesAreAdvisedOnlyWhereTheStepCanBeCut() {
+        for (String model : List.of("moe:layers=2,hidden=32,heads=2,seq=8,batch=8,experts=4,groups=1", GPT)) {
+            TrainingStep flat = flat(model);
+            assertThatThrownBy(
+                            () -> search(flat, withMemory(MemoryFloor.stateBytes(flat) / 4 + 1000), SearchOptions.OPEN))
+                    .isInstanceOf(UserError.class)
+                    .hasMessageContaining("are missing")
+                    .satisfies(e -> assertThat(e.toString().contains("more micro-batches"))
+                            .isEqualTo(model.equals(GPT)));
+        }
     }
 
     private static Cluster withMemory(long bytes) {
