@@ -6,6 +6,7 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,12 +50,15 @@ final class FewRows {
     private static final double LOOSEST = 0.02;
 
     /** Part of the time for prices, and for all. */
-    private static final double FOR_PRICES = 0.1;
+    private static final double FOR_PRICES = 0.2;
 
     private static final double FOR_ALL = 0.3;
 
-    /** Entries of all matrices at most: hundreds of sweeps must take no more than a second or two. */
+    /** Entries of all matrices at most, unless most of them are equal: hundreds of sweeps must take no more than a second or two. */
     private static final long MOST_ENTRIES = 1_000_000;
+
+    /** Entries of equal matrices for each one of them. */
+    private static final int REPEATED = 10;
 
     private final Core core;
     private final Incumbent incumbent;
@@ -82,7 +86,9 @@ final class FewRows {
 
     /** Searches; what is found goes to the incumbent. */
     void run() {
-        if (Arrays.stream(core.edgeCost).mapToLong(matrix -> matrix.length).sum() > MOST_ENTRIES) {
+        long entries = entries(Arrays.stream(core.edgeCost));
+        if (entries > MOST_ENTRIES
+                && REPEATED * entries(Arrays.stream(core.edgeCost).distinct()) > entries) {
             return;
         }
         Set<Integer> tried = new HashSet<>();
@@ -105,15 +111,20 @@ final class FewRows {
         }
     }
 
+    /** Entries of matrices; shared ones are one array. */
+    private static long entries(Stream<double[]> matrices) {
+        return matrices.mapToLong(matrix -> matrix.length).sum();
+    }
+
     /** Solves with some rows; returns the row that the choice found overfills, -1 if there is none or nothing was proven. */
     private int solve(Core few) {
-        RowPrices prices = new RowPrices(few, incumbent, budget, () -> over(FOR_PRICES));
+        RowPrices prices = new RowPrices(few, incumbent, dominating(), budget, () -> over(FOR_PRICES));
         prices.find();
         int[] keeps = prices.keeps();
         if (prices.looseness() > loosest) {
             return -1;
         }
-        incumbent.raise(prices.dual().best(), "few rows");
+        incumbent.raise(prices.bound(), "few rows");
         if (keeps == null) {
             return -1;
         }
@@ -133,8 +144,11 @@ final class FewRows {
 
     /** A core without what cannot matter; null if it has no choice at all. */
     private @Nullable Core condensed(Core some) {
-        return Condenser.condense(some, !options.without().contains(Technique.DOMINANCE), Long.MAX_VALUE, budget)
-                .core();
+        return Condenser.condense(some, dominating(), Long.MAX_VALUE, budget).core();
+    }
+
+    private boolean dominating() {
+        return !options.without().contains(Technique.DOMINANCE);
     }
 
     /** Offers a choice if it keeps all rows; else returns the row that it overfills most, -1 if there is none. */

@@ -2,6 +2,7 @@ package dev.drover.solver;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.BooleanSupplier;
@@ -28,11 +29,21 @@ final class RowPrices {
 
     private static final int PRICES = 12;
 
+    /** Part of the bound that a choice costs more, above which the sweeps are too far from the minimum. */
+    private static final double LOOSE = 1e-4;
+
+    /** Entries of all matrices above which sweeps at each price are not even tried. */
+    private static final long MOST_ENTRIES = 1_000_000;
+
+    /** Sweeps at the best price at last, where it was found without them. */
+    private static final int LAST_SWEEPS = 400;
+
     private final Core core;
     private final DualBound dual;
     private final Incumbent incumbent;
     private final Budget budget;
     private final BooleanSupplier stop;
+    private final boolean dominating;
 
     /** The cheapest choice known that keeps the rows. */
     private int @Nullable [] keeps;
@@ -42,9 +53,22 @@ final class RowPrices {
 
     private double looseness;
 
+    /** Whether minima are found on cores of their own, because sweeps on this one take too long to get there. */
+    private boolean apart;
+
+    private double bestBound = Double.NEGATIVE_INFINITY;
+    private double[] bestPrice;
+
     /** Takes the core of few rows and the incumbent of the whole one, whose bound rises with this one's. */
-    RowPrices(Core core, Incumbent incumbent, Budget budget, BooleanSupplier stop) {
+    RowPrices(Core core, Incumbent incumbent, boolean dominating, Budget budget, BooleanSupplier stop) {
         this.core = core;
+        this.dominating = dominating;
+        this.bestPrice = new double[core.rows];
+        this.apart = core.rows > 0
+                && Arrays.stream(core.edgeCost)
+                                .mapToLong(matrix -> matrix.length)
+                                .sum()
+                        > MOST_ENTRIES;
         this.dual = new DualBound(core, budget);
         this.incumbent = incumbent;
         this.budget = budget;
@@ -54,6 +78,11 @@ final class RowPrices {
     /** The bound with its prices and messages. */
     DualBound dual() {
         return dual;
+    }
+
+    /** The best bound of all prices. */
+    double bound() {
+        return Math.max(bestBound, dual.best());
     }
 
     /** A choice of about the least priced cost at the latest prices. */
@@ -85,6 +114,19 @@ final class RowPrices {
         for (int[] other : cheapest) {
             mix(other);
         }
+        if (apart) {
+            dual.moveTo(bestPrice);
+            double before = Double.NEGATIVE_INFINITY;
+            for (int i = 0; i < LAST_SWEEPS && !stop.getAsBoolean(); i++) {
+                double bound = dual.sweep();
+                budget.spend(dual.entriesPerSweep());
+                dual.keep(bound);
+                if (bound >= bestBound - 0.5 || bound - before < 1e-3 * (bestBound - bound)) {
+                    break;
+                }
+                before = bound;
+            }
+        }
     }
 
     private void price(int r, double[] price) {
@@ -93,8 +135,7 @@ final class RowPrices {
         double next = price[r];
         for (int step = 0; step < PRICES && !stop.getAsBoolean(); step++) {
             price[r] = next;
-            dual.moveTo(price);
-            Line line = line(r, sweeps(), price);
+            Line line = line(r, cheapest(price), price);
             boolean better;
             if (line.excess > 0) {
                 better = above == null || line.at(next) < above.at(next) - 0.5;
@@ -118,7 +159,36 @@ final class RowPrices {
                 next = meet;
             }
         }
-        System.arraycopy(dual.bestPrice(), 0, price, 0, price.length);
+        System.arraycopy(apart ? bestPrice : dual.bestPrice(), 0, price, 0, price.length);
+    }
+
+    /** The cheapest choice at some prices: by sweeps, or apart from the point on where these do not get near. */
+    private int[] cheapest(double[] price) {
+        if (!apart) {
+            dual.moveTo(price);
+            int[] swept = sweeps();
+            if (looseness <= LOOSE) {
+                return swept;
+            }
+            apart = true;
+        }
+        PricedMinimum minimum = PricedMinimum.find(core, price, dominating, budget);
+        if (minimum == null) {
+            return latest();
+        }
+        int[] x = minimum.choice();
+        cheapest.addFirst(x);
+        double cost = core.cost(x);
+        if (cost < costOf(keeps) && core.fits(x)) {
+            keeps = x;
+        }
+        double least = priced(cost, core.usage(x), price, -1);
+        looseness = (least - minimum.bound()) / Math.max(1, Math.abs(minimum.bound()));
+        if (minimum.bound() > bestBound) {
+            bestBound = minimum.bound();
+            bestPrice = price.clone();
+        }
+        return x;
     }
 
     /** A price at which the choice at hand costs as much as the best one known, were that just within the limit. */
