@@ -199,7 +199,12 @@ final class FewRows {
             if (search == null) {
                 return -1;
             }
-            double bound = search.search(pricesOf(small, few, dual.bestPrice()), target, width);
+            double[] price = pricesOf(small, few, dual.bestPrice());
+            double bound = search.search(price, target, width);
+            while (search.best() == null && bound < target && width < LAST_WIDTH && !over(FOR_ALL)) {
+                width *= 4;
+                bound = search.search(price, target, width);
+            }
             incumbent.raise(bound, "few rows");
             int[] best = search.best();
             int overfull = best == null ? -1 : offer(small, best);
