@@ -26,7 +26,6 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,8 +37,18 @@ import org.jspecify.annotations.Nullable;
  */
 public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, String> metadata) {
     private static final ObjectMapper JSON = new ObjectMapper();
+    /** Tensors are read and written in pieces of so many bytes. */
+    private static final int PIECE_BYTES = 16 << 20;
+
     private static final int MAX_HEADER_BYTES = 100_000_000;
     private static final Map<String, DType> TYPES = types();
+
+    /** Where what is written comes from. */
+    @FunctionalInterface
+    public interface Source {
+        /** Of a tensor's elements, little-endian and row-major, the bytes from {@code offset} on, from position to limit. */
+        ByteBuffer bytes(String name, long offset, int sizeBytes);
+    }
 
     /** Where a tensor lies: {@code offset} in the file, {@code sizeBytes} long. */
     public record Tensor(ArrayShape shape, long offset, long sizeBytes) {}
@@ -167,11 +176,12 @@ public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, St
         return tensor;
     }
 
-    /** A tensor's bytes, mapped read-only; at most 2 GiB. */
-    public ByteBuffer bytes(String name) {
+    /** Bytes of a tensor, {@code sizeBytes} of them from its byte {@code offset} on, mapped read-only. */
+    public ByteBuffer bytes(String name, long offset, int sizeBytes) {
         Tensor tensor = tensor(name);
+        Objects.checkFromIndexSize(offset, sizeBytes, tensor.sizeBytes());
         try (FileChannel channel = FileChannel.open(file)) {
-            return channel.map(FileChannel.MapMode.READ_ONLY, tensor.offset(), tensor.sizeBytes())
+            return channel.map(FileChannel.MapMode.READ_ONLY, tensor.offset() + offset, sizeBytes)
                     .order(ByteOrder.LITTLE_ENDIAN);
         } catch (IOException e) {
             throw new UserError("The file (" + file + ") must be readable, but " + FileReason.of(e) + ".", e);
@@ -180,33 +190,59 @@ public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, St
 
     /** A tensor's values. */
     public Literal literal(String name) {
-        return Bits.read(tensor(name).shape(), bytes(name));
+        return literal(name, PIECE_BYTES);
+    }
+
+    Literal literal(String name, int pieceBytes) {
+        Tensor tensor = tensor(name);
+        Literal literal = Literal.zeros(tensor.shape());
+        int elementBytes = Math.toIntExact(tensor.shape().dtype().sizeBytes(1));
+        eachPiece(
+                tensor.sizeBytes(),
+                pieceBytes,
+                (offset, size) -> Bits.read(
+                        bytes(name, offset, size),
+                        literal,
+                        Math.toIntExact(offset / elementBytes),
+                        size / elementBytes));
+        return literal;
+    }
+
+    /** What is done with a piece of a tensor. */
+    private interface PieceAction<E extends Exception> {
+        void accept(long offset, int sizeBytes) throws E;
+    }
+
+    private static <E extends Exception> void eachPiece(long sizeBytes, int pieceBytes, PieceAction<E> action)
+            throws E {
+        for (long offset = 0; offset < sizeBytes; offset += pieceBytes) {
+            action.accept(offset, (int) Math.min(pieceBytes, sizeBytes - offset));
+        }
     }
 
     /** Writes tensors in the map's order. */
     public static void write(Path file, Map<String, Literal> tensors, Map<String, String> metadata) {
         Map<String, ArrayShape> shapes = new LinkedHashMap<>();
         tensors.forEach((name, literal) -> shapes.put(name, literal.shape()));
-        write(file, shapes, metadata, name -> {
+        write(file, shapes, metadata, (name, offset, sizeBytes) -> {
             Literal literal = Objects.requireNonNull(tensors.get(name));
-            ByteBuffer buffer =
-                    ByteBuffer.allocate(Math.toIntExact(literal.shape().sizeBytes()));
-            Bits.write(literal, buffer);
+            int elementBytes = Math.toIntExact(literal.dtype().sizeBytes(1));
+            ByteBuffer buffer = ByteBuffer.allocate(sizeBytes);
+            Bits.write(literal, Math.toIntExact(offset / elementBytes), sizeBytes / elementBytes, buffer);
             return buffer.flip();
         });
     }
 
     /**
-     * Writes tensors in the map's order, one at a time, so that a file may be larger than the heap. The header is padded so that the
-     * data start at a multiple of 8; the file appears under its name only when it is complete.
-     *
-     * @param bytes a tensor's elements, little-endian and row-major, from position to limit
+     * Writes tensors in the map's order, a piece at a time, so that a tensor may be larger than the heap. The header is padded so that
+     * the data start at a multiple of 8; the file appears under its name only when it is complete.
      */
-    public static void write(
-            Path file,
-            Map<String, ArrayShape> shapes,
-            Map<String, String> metadata,
-            Function<String, ByteBuffer> bytes) {
+    public static void write(Path file, Map<String, ArrayShape> shapes, Map<String, String> metadata, Source source) {
+        write(file, shapes, metadata, source, PIECE_BYTES);
+    }
+
+    static void write(
+            Path file, Map<String, ArrayShape> shapes, Map<String, String> metadata, Source source, int pieceBytes) {
         byte[] text = header(shapes, metadata).toString().getBytes(StandardCharsets.UTF_8);
         byte[] padded = Arrays.copyOf(text, (text.length + 7) / 8 * 8);
         Arrays.fill(padded, text.length, padded.length, (byte) ' ');
@@ -222,8 +258,12 @@ public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, St
                 ByteBuffer length = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN);
                 writeFully(channel, length.putLong(0, padded.length));
                 writeFully(channel, ByteBuffer.wrap(padded));
-                for (String name : shapes.keySet()) {
-                    writeFully(channel, bytes.apply(name));
+                for (Map.Entry<String, ArrayShape> entry : shapes.entrySet()) {
+                    String name = entry.getKey();
+                    eachPiece(
+                            entry.getValue().sizeBytes(),
+                            pieceBytes,
+                            (offset, size) -> writeFully(channel, source.bytes(name, offset, size)));
                 }
                 channel.force(true);
             }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.drover.ir.UserError;
+import dev.drover.ir.eval.Bits;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
@@ -13,7 +14,9 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -37,6 +40,35 @@ class SafetensorsTest {
         assertThat(read.metadata()).containsExactly(Map.entry("format", "drover"));
         assertThat(read.tensors().keySet()).containsExactly("step", "half", "mask", "none", "w");
         tensors.forEach((name, literal) -> assertThat(read.literal(name)).isEqualTo(literal));
+    }
+
+    /** Tensors above 2 GiB are read and written so; here pieces are small instead. */
+    @Test
+    void tensorsAreReadAndWrittenInPieces() {
+        Literal whole = Literal.ofDoubles(
+                ArrayShape.of(DType.F32, 7, 11),
+                java.util.stream.IntStream.range(0, 77)
+                        .mapToDouble(i -> i - 3.5)
+                        .toArray());
+        Path file = folder.resolve("pieces.safetensors");
+        List<Integer> sizes = new ArrayList<>();
+        Safetensors.write(
+                file,
+                Map.of("w", whole.shape()),
+                Map.of(),
+                (name, offset, sizeBytes) -> {
+                    sizes.add(sizeBytes);
+                    ByteBuffer piece = ByteBuffer.allocate(sizeBytes);
+                    Bits.write(whole, (int) offset / 4, sizeBytes / 4, piece);
+                    return piece.flip();
+                },
+                64);
+        assertThat(sizes).containsExactly(64, 64, 64, 64, 52);
+        Safetensors read = Safetensors.open(file);
+        assertThat(read.literal("w", 16)).isEqualTo(whole);
+        assertThat(read.literal("w")).isEqualTo(whole);
+        assertThat(read.bytes("w", 4, 8).getFloat(4)).isEqualTo(-1.5f);
+        assertThatThrownBy(() -> read.bytes("w", 304, 8)).isInstanceOf(IndexOutOfBoundsException.class);
     }
 
     @Test

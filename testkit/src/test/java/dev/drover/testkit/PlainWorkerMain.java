@@ -1,6 +1,7 @@
 package dev.drover.testkit;
 
 import dev.drover.ir.UserError;
+import dev.drover.ir.type.ArrayShape;
 import dev.drover.runtime.comm.Communicators;
 import dev.drover.runtime.comm.ConnectOptions;
 import dev.drover.runtime.comm.PeerFailure;
@@ -10,6 +11,7 @@ import dev.drover.runtime.worker.StepReport;
 import dev.drover.runtime.worker.Worker;
 import dev.drover.runtime.worker.WorkerOptions;
 import dev.drover.runtime.worker.Workload;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
@@ -84,17 +86,29 @@ final class PlainWorkerMain {
         }
 
         @Override
-        public void put(String name, HostTensor value) {
-            values.put(name, value);
+        public void put(String name, ArrayShape shape, long offset, ByteBuffer bytes) {
+            if (offset == 0) {
+                values.put(name, HostTensor.allocate(shape));
+            }
+            value(name).data().position((int) offset).put(bytes);
         }
 
-        @Override
-        public HostTensor fetch(String name) {
+        private HostTensor value(String name) {
             @Nullable HostTensor value = values.get(name);
             if (value == null) {
                 throw new IllegalArgumentException("no value " + name);
             }
             return value;
+        }
+
+        @Override
+        public ArrayShape shape(String name) {
+            return value(name).shape();
+        }
+
+        @Override
+        public ByteBuffer fetch(String name, long offset, int sizeBytes) {
+            return value(name).data().slice((int) offset, sizeBytes);
         }
 
         @Override

@@ -41,29 +41,40 @@ final class ProcessClusterTest {
         new Random(7).nextBytes(large.data().array());
         List<StepReport> reports = new ArrayList<>();
         Path logs;
-        try (ProcessCluster processes = ProcessCluster.start("steps", OPTIONS, 2)) {
+        try (ProcessCluster processes = ProcessCluster.start("steps", OPTIONS.withPieceBytes(1 << 20), 2)) {
             logs = processes.logFolder();
             Cluster cluster = processes.cluster();
             assertThat(cluster.load(rank -> bytes("work" + rank), Map.of()))
                     .containsExactly(Map.of("word", "work0"), Map.of("word", "work1"));
-            cluster.put(1, "large", large);
-            assertThat(cluster.fetch(1, "large")).isEqualTo(large);
+            cluster.putAll(List.of(Cluster.Put.of(1, "large", large)));
+            assertThat(fetched(cluster, 1, "large")).isEqualTo(large);
             HostTensor empty = HostTensor.allocate(ArrayShape.of(DType.BF16, 0, 3));
-            cluster.put(0, "empty", empty);
-            assertThat(cluster.fetch(0, "empty")).isEqualTo(empty);
+            cluster.putAll(List.of(Cluster.Put.of(0, "empty", empty)));
+            assertThat(fetched(cluster, 0, "empty")).isEqualTo(empty);
             cluster.putAll(List.of(
-                    new Cluster.Put(1, "first", empty),
-                    new Cluster.Put(0, "second", large),
-                    new Cluster.Put(1, "third", large),
-                    new Cluster.Put(1, "first", large)));
-            assertThat(cluster.fetch(1, "first")).isEqualTo(large);
-            assertThat(cluster.fetch(0, "second")).isEqualTo(large);
-            assertThat(cluster.fetch(1, "third")).isEqualTo(large);
+                    Cluster.Put.of(1, "first", empty),
+                    Cluster.Put.of(0, "second", large),
+                    Cluster.Put.of(1, "third", large),
+                    Cluster.Put.of(1, "first", large)));
+            assertThat(fetched(cluster, 1, "first")).isEqualTo(large);
+            assertThat(fetched(cluster, 0, "second")).isEqualTo(large);
+            assertThat(fetched(cluster, 1, "third")).isEqualTo(large);
             cluster.run(3, 4, reports::addAll);
         }
         assertThat(reports).hasSize(8).contains(new StepReport(6, 5, 0, 6, Map.of("loss", 4.0)));
         assertThat(Files.readString(logs.resolve("rank-1.log")))
                 .contains("plain worker starts", "plain workload closed", "plain backend closed");
+    }
+
+    private static HostTensor fetched(Cluster cluster, int rank, String name) {
+        List<HostTensor> made = new ArrayList<>();
+        cluster.fetch(rank, name, (shape, offset, bytes) -> {
+            if (offset == 0) {
+                made.add(HostTensor.allocate(shape));
+            }
+            made.get(0).data().position(Math.toIntExact(offset)).put(bytes);
+        });
+        return made.get(0);
     }
 
     @Test

@@ -4,6 +4,7 @@ import dev.drover.ir.eval.Literal;
 import dev.drover.ir.type.ArrayShape;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Objects;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.Tensor;
@@ -59,9 +60,32 @@ public final class TorchTensor implements AutoCloseable {
         HostCopy.write(literal, pointer());
     }
 
+    /** Writes as many elements as a literal has, from the row-major position {@code first} on. */
+    public void set(long first, Literal literal) {
+        int width = Carriers.width(shape.dtype());
+        try (BytePointer at = at(first * width, literal.shape().elements() * width)) {
+            HostCopy.write(literal, at);
+        }
+    }
+
     /** A copy of the elements. */
     public Literal toLiteral() {
         return HostCopy.read(shape, pointer());
+    }
+
+    /** A copy of some elements, in one dim, from the row-major position {@code first} on. */
+    public Literal toLiteral(long first, int elements) {
+        int width = Carriers.width(shape.dtype());
+        try (BytePointer at = at(first * width, (long) elements * width)) {
+            return HostCopy.read(ArrayShape.of(shape.dtype(), elements), at);
+        }
+    }
+
+    private BytePointer at(long offset, long sizeBytes) {
+        Objects.checkFromIndexSize(offset, sizeBytes, sizeBytes());
+        try (BytePointer begin = new BytePointer(pointer())) {
+            return begin.getPointer(offset).capacity(sizeBytes);
+        }
     }
 
     /** Copies the elements of another tensor of the same shape. */
@@ -73,11 +97,10 @@ public final class TorchTensor implements AutoCloseable {
         Pointer.memcpy(pointer(), other.pointer(), sizeBytes());
     }
 
-    /** The memory itself, in native order; valid until the tensor is closed. At most 2 GiB. */
-    public ByteBuffer buffer() {
-        try (BytePointer bytes = new BytePointer(pointer())) {
-            bytes.capacity(sizeBytes());
-            return bytes.asByteBuffer().order(ByteOrder.nativeOrder());
+    /** The memory itself, {@code sizeBytes} from {@code offset} on, in native order; valid until the tensor is closed. */
+    public ByteBuffer buffer(long offset, int sizeBytes) {
+        try (BytePointer at = at(offset, sizeBytes)) {
+            return at.asByteBuffer().order(ByteOrder.nativeOrder());
         }
     }
 

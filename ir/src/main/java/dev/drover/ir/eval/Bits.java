@@ -76,54 +76,82 @@ public final class Bits {
 
     /** Appends a literal's elements, little-endian; pred as a byte. Types below a byte are refused. */
     public static void write(Literal literal, ByteBuffer out) {
+        write(literal, 0, literal.size(), out);
+    }
+
+    /** Appends {@code count} of a literal's elements, from element {@code first} on. */
+    public static void write(Literal literal, int first, int count, ByteBuffer out) {
         DType dtype = literal.dtype();
         ByteBuffer buffer = out.order(ByteOrder.LITTLE_ENDIAN);
         double[] doubles = literal.doubles();
+        int each = dtype.isComplex() ? 2 : 1;
+        int end = (first + count) * each;
         switch (dtype) {
             case F64 -> {
-                for (double value : doubles) {
-                    buffer.putDouble(value);
+                for (int i = first; i < end; i++) {
+                    buffer.putDouble(doubles[i]);
                 }
             }
             case F32, C64 -> {
-                for (double value : doubles) {
-                    buffer.putFloat((float) value);
+                for (int i = first * each; i < end; i++) {
+                    buffer.putFloat((float) doubles[i]);
                 }
             }
             case BF16, F16 -> {
-                for (double value : doubles) {
-                    buffer.putShort((short) ofDouble(dtype, value));
+                for (int i = first; i < end; i++) {
+                    buffer.putShort((short) ofDouble(dtype, doubles[i]));
                 }
             }
             case F8E5M2, F8E4M3FN -> {
-                for (double value : doubles) {
-                    buffer.put((byte) ofDouble(dtype, value));
+                for (int i = first; i < end; i++) {
+                    buffer.put((byte) ofDouble(dtype, doubles[i]));
                 }
             }
-            default -> writeLongs(dtype, literal.longs(), buffer);
+            default -> {
+                long[] longs = literal.longs();
+                for (int i = first; i < end; i++) {
+                    putLong(dtype, longs[i], buffer);
+                }
+            }
         }
     }
 
-    private static void writeLongs(DType dtype, long[] values, ByteBuffer buffer) {
-        for (long value : values) {
-            switch (dtype.bits()) {
-                case 8 -> buffer.put((byte) value);
-                case 16 -> buffer.putShort((short) value);
-                case 32 -> buffer.putInt((int) value);
-                case 64 -> buffer.putLong(value);
-                default -> throw tooSmall(dtype);
-            }
+    /** Appends one element, given as a number; of a complex type its real or imaginary part. */
+    public static void put(DType dtype, double value, ByteBuffer out) {
+        switch (dtype) {
+            case F64 -> out.putDouble(value);
+            case F32, C64 -> out.putFloat((float) value);
+            case BF16, F16 -> out.putShort((short) ofDouble(dtype, value));
+            case F8E5M2, F8E4M3FN -> out.put((byte) ofDouble(dtype, value));
+            default -> putLong(dtype, (long) value, out);
+        }
+    }
+
+    private static void putLong(DType dtype, long value, ByteBuffer buffer) {
+        switch (dtype.bits()) {
+            case 8 -> buffer.put((byte) value);
+            case 16 -> buffer.putShort((short) value);
+            case 32 -> buffer.putInt((int) value);
+            case 64 -> buffer.putLong(value);
+            default -> throw tooSmall(dtype);
         }
     }
 
     /** Takes as many little-endian elements as the shape has. */
     public static Literal read(ArrayShape shape, ByteBuffer in) {
-        DType dtype = shape.dtype();
+        Literal out = Literal.zeros(shape);
+        read(in, out, 0, out.size());
+        return out;
+    }
+
+    /** Takes {@code count} little-endian elements into a literal, from its element {@code first} on. */
+    public static void read(ByteBuffer in, Literal into, int first, int count) {
+        DType dtype = into.dtype();
         ByteBuffer buffer = in.order(ByteOrder.LITTLE_ENDIAN);
-        int count = Math.toIntExact(shape.elements());
         if (dtype.isFloat() || dtype.isComplex()) {
-            double[] values = new double[dtype.isComplex() ? 2 * count : count];
-            for (int i = 0; i < values.length; i++) {
+            int each = dtype.isComplex() ? 2 : 1;
+            double[] values = into.doubles();
+            for (int i = first * each; i < (first + count) * each; i++) {
                 values[i] = switch (dtype) {
                     case F64 -> buffer.getDouble();
                     case F32, C64 -> buffer.getFloat();
@@ -131,19 +159,19 @@ public final class Bits {
                     default -> toDouble(dtype, buffer.get() & 0xff);
                 };
             }
-            return Literal.ofDoubles(shape, values);
+            return;
         }
-        long[] values = new long[count];
-        for (int i = 0; i < count; i++) {
-            values[i] = switch (dtype.bits()) {
+        long[] values = into.longs();
+        for (int i = first; i < first + count; i++) {
+            long bits = switch (dtype.bits()) {
                 case 8 -> buffer.get();
                 case 16 -> buffer.getShort();
                 case 32 -> buffer.getInt();
                 case 64 -> buffer.getLong();
                 default -> throw tooSmall(dtype);
             };
+            values[i] = Rounding.wrap(dtype, bits);
         }
-        return Literal.ofLongs(shape, values);
     }
 
     private static IllegalArgumentException tooSmall(DType dtype) {

@@ -6,6 +6,7 @@ import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.task.TensorSlice;
 import dev.drover.runtime.checkpoint.CheckpointIndex.Piece;
 import dev.drover.runtime.checkpoint.CheckpointIndex.StoredValue;
+import dev.drover.runtime.wire.TensorBytes;
 import dev.drover.safetensors.Safetensors;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -17,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Function;
 
 /**
  * A checkpoint that is whole and of a certain model: each of the model's state values is there in pieces that cover it, in files that
@@ -136,15 +138,44 @@ public record StoredState(Path folder, long step, Map<String, StoredValue> value
                         .toList());
     }
 
-    /** A whole value, put together from its pieces. */
-    public Literal value(String name) {
+    private StoredValue stored(String name) {
         StoredValue value = valueByName.get(name);
         if (value == null) {
             throw new IllegalArgumentException("The value (" + name + ") must be in the checkpoint.");
         }
+        return value;
+    }
+
+    /**
+     * The elements of slices of a value. It is read as a whole only for those that are cut in another way than it was, and once for all of
+     * them.
+     */
+    public Function<TensorSlice, TensorBytes> parts(String name) {
+        StoredValue value = stored(name);
+        List<Literal> whole = new ArrayList<>();
+        return slice -> {
+            for (Piece piece : value.pieces()) {
+                if (slice(piece, value.shape()).equals(slice)) {
+                    Safetensors file = Safetensors.open(folder.resolve(piece.file()));
+                    return (offset, sizeBytes) -> file.bytes(piece.tensor(), offset, sizeBytes);
+                }
+            }
+            if (whole.isEmpty()) {
+                whole.add(value(name));
+            }
+            return TensorBytes.of(slice.cuts().isEmpty() ? whole.get(0) : slice.extract(whole.get(0)));
+        };
+    }
+
+    /** A whole value, put together from its pieces. */
+    public Literal value(String name) {
+        StoredValue value = stored(name);
         Literal whole = Literal.zeros(value.shape());
         for (Piece piece : value.pieces()) {
             Literal part = Safetensors.open(folder.resolve(piece.file())).literal(piece.tensor());
+            if (piece.cuts().isEmpty()) {
+                return part;
+            }
             slice(piece, value.shape()).insert(part, whole);
         }
         return whole;

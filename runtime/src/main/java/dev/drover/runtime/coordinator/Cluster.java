@@ -6,11 +6,13 @@ import com.google.common.util.concurrent.ListenableFuture;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.UnsafeByteOperations;
 import dev.drover.ir.UserError;
+import dev.drover.ir.type.ArrayShape;
 import dev.drover.runtime.WorkerFailure;
 import dev.drover.runtime.launch.Launcher;
 import dev.drover.runtime.launch.WorkerCommand;
 import dev.drover.runtime.launch.WorkerProcess;
 import dev.drover.runtime.wire.HostTensor;
+import dev.drover.runtime.wire.TensorBytes;
 import dev.drover.runtime.wire.Token;
 import dev.drover.runtime.wire.Wire;
 import dev.drover.runtime.wire.proto.ConnectRequest;
@@ -62,12 +64,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * The coordinator: a set of workers under one roof. Used from one thread; every call has a deadline.
  *
- * <p>Order of use: {@link #start}, {@link #connect} (where there is more than one worker), {@link #load}, then any mix of {@link #put},
+ * <p>Order of use: {@link #start}, {@link #connect} (where there is more than one worker), {@link #load}, then any mix of {@link #putAll},
  * {@link #run} and {@link #fetch}, {@link #close}. After a {@link WorkerFailure} only close makes sense.
  */
 public final class Cluster implements AutoCloseable {
 
     private static final long POLL_MILLIS = 20;
+    /** 10 MB/s: what values take to be sent at the most, beyond the deadline of a call. */
+    private static final long SLOWEST_BYTES_PER_MILLI = 10_000;
 
     private final ClusterOptions options;
     private final Launcher launcher;
@@ -251,68 +255,69 @@ public final class Cluster implements AutoCloseable {
     }
 
     /** A value for a worker. */
-    public record Put(int rank, String name, HostTensor value) {}
-
-    /** Replaces a value on a worker. */
-    public void put(int rank, String name, HostTensor value) {
-        putAll(List.of(new Put(rank, name, value)));
+    public record Put(int rank, String name, ArrayShape shape, TensorBytes value) {
+        public static Put of(int rank, String name, HostTensor value) {
+            return new Put(rank, name, value.shape(), TensorBytes.of(value));
+        }
     }
 
-    /** Sends values; those for different workers at the same time, those for one in order. */
+    /** Sends values in pieces; those for different workers at the same time, those for one in order. */
     public void putAll(List<Put> puts) {
-        long deadlineNanos = deadline(options.callDeadline());
-        Map<Integer, List<TensorPiece>> piecesByRank = new TreeMap<>();
+        Map<Integer, List<Put>> putsByRank = new TreeMap<>();
+        long bytes = 0;
         for (Put put : puts) {
-            piecesByRank
-                    .computeIfAbsent(put.rank(), rank -> new ArrayList<>())
-                    .addAll(Wire.pieces(put.name(), put.value()));
+            putsByRank.computeIfAbsent(put.rank(), rank -> new ArrayList<>()).add(put);
+            bytes += put.shape().sizeBytes();
         }
+        long deadlineNanos = deadline(options.callDeadline().plusMillis(bytes / SLOWEST_BYTES_PER_MILLI));
         // Calls that are under way at once may overtake each other, so each waits for the one before.
         Map<Integer, CompletableFuture<PutReply>> lastByRank = new TreeMap<>();
-        piecesByRank.forEach((rank, pieces) -> {
-            CompletableFuture<PutReply> last = CompletableFuture.completedFuture(PutReply.getDefaultInstance());
-            for (PutRequest request : Wire.requests(pieces)) {
-                last = last.thenCompose(done -> invoke(rank, options.callDeadline(), stub -> stub.put(request)));
-            }
-            lastByRank.put(rank, last);
-        });
+        putsByRank.forEach((rank, mine) -> lastByRank.put(
+                rank, send(rank, new PutRequests(mine, options.pieceBytes()), PutReply.getDefaultInstance())));
         lastByRank.forEach((rank, last) -> {
             PutReply unused = await(last, deadlineNanos, rank, "put");
         });
     }
 
-    /** Copies a value from a worker. */
-    public HostTensor fetch(int rank, String name) {
-        @Nullable HostTensor value = null;
+    private CompletableFuture<PutReply> send(int rank, PutRequests requests, PutReply last) {
+        if (!requests.hasNext()) {
+            return CompletableFuture.completedFuture(last);
+        }
+        PutRequest request = requests.next();
+        return invoke(rank, options.callDeadline(), stub -> stub.put(request))
+                .thenCompose(reply -> send(rank, requests, reply));
+    }
+
+    /** Copies a value from a worker, piece by piece. */
+    public void fetch(int rank, String name, TensorBytes.Sink into) {
         long offset = 0;
         while (true) {
             FetchRequest request = FetchRequest.newBuilder()
                     .setName(name)
                     .setOffset(offset)
-                    .setMaxBytes(Wire.PIECE_BYTES)
+                    .setMaxBytes(options.pieceBytes())
                     .build();
             TensorPiece piece = one(rank, "fetch " + name, options.callDeadline(), stub -> stub.fetch(request));
-            if (value == null) {
-                value = Wire.allocateFor(piece);
-            }
-            Wire.copy(piece, value);
+            into.accept(Wire.shape(piece), offset, piece.getData().asReadOnlyByteBuffer());
             offset += piece.getData().size();
             if (offset >= piece.getSizeBytes()) {
-                return value;
+                return;
             }
         }
     }
 
     /** Lets workers write values to files of their own, all at the same time. */
     void save(Map<Integer, List<String>> namesByRank, IntFunction<Path> fileByRank) {
-        long deadlineNanos = deadline(options.callDeadline());
+        // What is written to a slow disk takes its time.
+        Duration allowed = options.callDeadline().multipliedBy(4);
+        long deadlineNanos = deadline(allowed);
         Map<Integer, CompletableFuture<SaveReply>> pending = new TreeMap<>();
         namesByRank.forEach((rank, names) -> {
             SaveRequest request = SaveRequest.newBuilder()
                     .setFile(fileByRank.apply(rank).toString())
                     .addAllNames(names)
                     .build();
-            pending.put(rank, invoke(rank, options.callDeadline(), stub -> stub.save(request)));
+            pending.put(rank, invoke(rank, allowed, stub -> stub.save(request)));
         });
         pending.forEach((rank, answer) -> {
             SaveReply unused = await(answer, deadlineNanos, rank, "save");

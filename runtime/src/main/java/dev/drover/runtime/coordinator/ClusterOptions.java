@@ -12,6 +12,7 @@ import java.time.Duration;
  * @param stepDeadline for one step, and for making the communicators
  * @param livenessDeadline without a sign of life a worker is taken for dead
  * @param closeDeadline for workers to leave on their own; after it they are killed
+ * @param pieceBytes most bytes of a tensor in a message; a multiple of 16
  */
 public record ClusterOptions(
         String workerMain,
@@ -20,7 +21,16 @@ public record ClusterOptions(
         Duration callDeadline,
         Duration stepDeadline,
         Duration livenessDeadline,
-        Duration closeDeadline) {
+        Duration closeDeadline,
+        int pieceBytes) {
+
+    private static final int PIECE_BYTES = 8 << 20;
+
+    public ClusterOptions {
+        if (pieceBytes < 16 || pieceBytes % 16 != 0) {
+            throw new IllegalArgumentException("The pieces (" + pieceBytes + " bytes) must be a multiple of 16 bytes.");
+        }
+    }
 
     public static ClusterOptions of(String workerMain) {
         return new ClusterOptions(
@@ -30,20 +40,34 @@ public record ClusterOptions(
                 Duration.ofMinutes(5),
                 Duration.ofMinutes(10),
                 Duration.ofSeconds(90),
-                Duration.ofSeconds(5));
+                Duration.ofSeconds(5),
+                PIECE_BYTES);
     }
 
     public ClusterOptions withPort(int newPort) {
         return new ClusterOptions(
-                workerMain, newPort, startDeadline, callDeadline, stepDeadline, livenessDeadline, closeDeadline);
+                workerMain,
+                newPort,
+                startDeadline,
+                callDeadline,
+                stepDeadline,
+                livenessDeadline,
+                closeDeadline,
+                pieceBytes);
     }
 
     public ClusterOptions withStepDeadline(Duration deadline) {
         return new ClusterOptions(
-                workerMain, port, startDeadline, callDeadline, deadline, livenessDeadline, closeDeadline);
+                workerMain, port, startDeadline, callDeadline, deadline, livenessDeadline, closeDeadline, pieceBytes);
     }
 
     public ClusterOptions withLivenessDeadline(Duration deadline) {
-        return new ClusterOptions(workerMain, port, startDeadline, callDeadline, stepDeadline, deadline, closeDeadline);
+        return new ClusterOptions(
+                workerMain, port, startDeadline, callDeadline, stepDeadline, deadline, closeDeadline, pieceBytes);
+    }
+
+    public ClusterOptions withPieceBytes(int bytes) {
+        return new ClusterOptions(
+                workerMain, port, startDeadline, callDeadline, stepDeadline, livenessDeadline, closeDeadline, bytes);
     }
 }

@@ -12,6 +12,7 @@ import dev.drover.plan.task.WorkerPlan;
 import dev.drover.plan.text.ExecutionPlanText;
 import dev.drover.runtime.checkpoint.StoredState;
 import dev.drover.runtime.wire.HostTensor;
+import dev.drover.runtime.wire.TensorBytes;
 import dev.drover.runtime.worker.InitialState;
 import dev.drover.runtime.worker.StepReport;
 import java.nio.ByteBuffer;
@@ -23,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -81,33 +83,55 @@ public final class Execution {
 
     /** Replaces a state input everywhere. */
     public void setState(int input, Literal whole) {
-        cluster.putAll(puts(input, whole, true));
+        setState(input, slice -> {
+            Literal part = slice.cuts().isEmpty() ? whole : slice.extract(whole);
+            return TensorBytes.of(part);
+        });
+    }
+
+    /**
+     * Replaces a state input everywhere, one worker after the other.
+     *
+     * @param part the elements of a slice
+     */
+    void setState(int input, Function<TensorSlice, TensorBytes> part) {
+        for (WorkerPlan worker : plan.workers()) {
+            for (Feed feed : worker.feeds()) {
+                if (feed.input() == input) {
+                    if (!feed.persistent()) {
+                        throw new IllegalArgumentException("The input (" + input + ") must be fed for each step.");
+                    }
+                    ArrayShape local = feed.slice().local();
+                    cluster.putAll(
+                            List.of(new Cluster.Put(worker.rank(), "input:" + input, local, part.apply(feed.slice()))));
+                }
+            }
+        }
     }
 
     /** Gives a data input for the next step that has none yet. */
     public void feed(int input, Literal whole) {
-        cluster.putAll(puts(input, whole, false));
+        cluster.putAll(puts(input, whole));
     }
 
     /** Gives the data inputs of some steps, by input, at once. */
     public void feed(List<Map<Integer, Literal>> steps) {
         List<Cluster.Put> puts = new ArrayList<>();
         for (Map<Integer, Literal> step : steps) {
-            step.forEach((input, whole) -> puts.addAll(puts(input, whole, false)));
+            step.forEach((input, whole) -> puts.addAll(puts(input, whole)));
         }
         cluster.putAll(puts);
     }
 
-    private List<Cluster.Put> puts(int input, Literal whole, boolean persistent) {
+    private List<Cluster.Put> puts(int input, Literal whole) {
         List<Cluster.Put> puts = new ArrayList<>();
         for (WorkerPlan worker : plan.workers()) {
             for (Feed feed : worker.feeds()) {
                 if (feed.input() == input) {
-                    if (feed.persistent() != persistent) {
-                        throw new IllegalArgumentException("The input (" + input + ") must be "
-                                + (feed.persistent() ? "set as state." : "fed for each step."));
+                    if (feed.persistent()) {
+                        throw new IllegalArgumentException("The input (" + input + ") must be set as state.");
                     }
-                    puts.add(new Cluster.Put(worker.rank(), "input:" + input, slice(feed, whole)));
+                    puts.add(Cluster.Put.of(worker.rank(), "input:" + input, slice(feed, whole)));
                 }
             }
         }
@@ -194,7 +218,7 @@ public final class Execution {
             }
         }
         StoredState stored = StoredState.open(folder, shapeByName);
-        shapeByInput.keySet().forEach(input -> setState(input, stored.value(inputNames.get(input))));
+        shapeByInput.keySet().forEach(input -> setState(input, stored.parts(inputNames.get(input))));
         return stored.step();
     }
 
@@ -228,8 +252,16 @@ public final class Execution {
 
     private Literal insert(int rank, String name, TensorSlice slice, @Nullable Literal into) {
         Literal whole = into == null ? Literal.zeros(slice.whole()) : into;
-        HostTensor part = cluster.fetch(rank, name);
-        slice.insert(Bits.read(part.shape(), part.data()), whole);
+        Literal part = slice.cuts().isEmpty() ? whole : Literal.zeros(slice.local());
+        int elementBytes = Math.toIntExact(part.dtype().sizeBytes(1));
+        cluster.fetch(
+                rank,
+                name,
+                (shape, offset, bytes) -> Bits.read(
+                        bytes, part, Math.toIntExact(offset / elementBytes), bytes.remaining() / elementBytes));
+        if (!slice.cuts().isEmpty()) {
+            slice.insert(part, whole);
+        }
         return whole;
     }
 

@@ -1,5 +1,6 @@
 package dev.drover.runtime.wire;
 
+import dev.drover.ir.UserError;
 import dev.drover.ir.type.ArrayShape;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -25,8 +26,14 @@ public record HostTensor(ArrayShape shape, ByteBuffer data) {
         return data.duplicate().order(ByteOrder.LITTLE_ENDIAN);
     }
 
+    /** Fails for 2 GiB and more, which only inputs of a step and outputs of tests never are; state travels as {@link TensorBytes}. */
     public static HostTensor allocate(ArrayShape shape) {
-        return new HostTensor(
-                shape, ByteBuffer.allocate(Math.toIntExact(shape.dtype().sizeBytes(shape.elements()))));
+        long sizeBytes = shape.dtype().sizeBytes(shape.elements());
+        if (sizeBytes > Integer.MAX_VALUE) {
+            throw new UserError(
+                    "The size (" + sizeBytes + " bytes) of a step's input (" + shape + ") must be below 2 GiB.",
+                    "Maybe use a smaller batch.");
+        }
+        return new HostTensor(shape, ByteBuffer.allocate((int) sizeBytes));
     }
 }

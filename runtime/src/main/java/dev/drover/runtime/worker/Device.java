@@ -3,7 +3,7 @@ package dev.drover.runtime.worker;
 import dev.drover.ir.ops.Reduction;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.task.Program;
-import dev.drover.runtime.wire.HostTensor;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
 
@@ -26,11 +26,11 @@ public interface Device extends AutoCloseable {
         DeviceTensor tensor(long offsetBytes, ArrayShape shape);
     }
 
-    /** Copies to the device. */
-    void upload(HostTensor from, DeviceTensor into);
+    /** Copies elements to the device, little-endian ones that belong {@code offset} bytes from the tensor's first. */
+    void upload(ByteBuffer from, DeviceTensor into, long offset);
 
-    /** A copy on the host. */
-    HostTensor download(DeviceTensor tensor);
+    /** A copy of elements on the host, the bytes from {@code offset} on, little-endian. */
+    ByteBuffer download(DeviceTensor tensor, long offset, int sizeBytes);
 
     /** Copies between tensors of the same shape. */
     void copy(DeviceTensor from, DeviceTensor into);

@@ -9,11 +9,12 @@ import dev.drover.ir.init.Slice;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.task.Feed;
 import dev.drover.plan.task.TensorSlice;
-import dev.drover.runtime.wire.HostTensor;
+import dev.drover.runtime.wire.TensorBytes;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -26,6 +27,9 @@ import org.jspecify.annotations.Nullable;
 public record InitialState(long seed, Map<Integer, InitialValue> valueByInput) {
 
     public static final InitialState NONE = new InitialState(0, Map.of());
+
+    /** A multiple of every element. */
+    private static final int PIECE_BYTES = 8 << 20;
 
     private static final String SEED = "seed";
     private static final String INITIAL = "initial:";
@@ -62,19 +66,64 @@ public record InitialState(long seed, Map<Integer, InitialValue> valueByInput) {
         return new InitialState(Long.parseLong(options.getOrDefault(SEED, "0")), values);
     }
 
-    /** The slice of an input that a worker owns; empty where there is no rule. */
-    Optional<HostTensor> make(Feed feed) {
+    /**
+     * Makes the slice of an input that a worker owns.
+     *
+     * @param into takes its pieces, in order
+     * @return false where there is no rule
+     */
+    boolean make(Feed feed, TensorBytes.Sink into) {
+        return make(feed, into, PIECE_BYTES);
+    }
+
+    boolean make(Feed feed, TensorBytes.Sink into, int pieceBytes) {
         @Nullable InitialValue rule = valueByInput.get(feed.input());
         if (rule == null) {
-            return Optional.empty();
+            return false;
         }
+        Pieces pieces = new Pieces(feed.slice().local(), into, pieceBytes);
         @Nullable Slice slice = slice(feed.slice());
-        Literal literal = slice == null
-                ? feed.slice().extract(InitialValues.fill(rule, seed))
-                : InitialValues.fill(rule, seed, slice);
-        HostTensor tensor = HostTensor.allocate(literal.shape());
-        Bits.write(literal, tensor.data());
-        return Optional.of(tensor);
+        if (slice == null) {
+            Literal part = feed.slice().extract(InitialValues.fill(rule, seed));
+            for (int i = 0; i < part.size(); i++) {
+                pieces.put(part.asDouble(i));
+            }
+        } else {
+            InitialValues.fill(rule, seed, slice, (position, value) -> pieces.put(value));
+        }
+        pieces.end();
+        return true;
+    }
+
+    /** Collects elements, and hands them on when a piece is full. */
+    private static final class Pieces {
+        private final ArrayShape shape;
+        private final TensorBytes.Sink into;
+        private final ByteBuffer buffer;
+        private long handedOn;
+
+        Pieces(ArrayShape shape, TensorBytes.Sink into, int pieceBytes) {
+            this.shape = shape;
+            this.into = into;
+            this.buffer = ByteBuffer.allocate((int) Math.min(pieceBytes, shape.sizeBytes()))
+                    .order(ByteOrder.LITTLE_ENDIAN);
+        }
+
+        void put(double value) {
+            Bits.put(shape.dtype(), value, buffer);
+            if (!buffer.hasRemaining()) {
+                end();
+            }
+        }
+
+        void end() {
+            if (buffer.position() > 0 || shape.sizeBytes() == 0) {
+                buffer.flip();
+                into.accept(shape, handedOn, buffer.slice());
+                handedOn += buffer.limit();
+                buffer.clear();
+            }
+        }
     }
 
     /** The same part of the whole in the other notation; null where a dim is cut twice. */

@@ -57,6 +57,9 @@ public final class TaskInterpreter implements Workload {
     private final Map<Integer, DeviceProgram> programByNumber = new TreeMap<>();
     private final Map<Integer, Feed> feedByInput = new TreeMap<>();
     private final Map<Integer, Queue<HostTensor>> dataByInput = new HashMap<>();
+    /** Data of which the last piece is not there yet. */
+    private @Nullable HostTensor incoming;
+
     private final Set<ValueRef> stateWithValue = new HashSet<>();
     /** What each task does, by its number. */
     private final List<Runnable> actions = new ArrayList<>();
@@ -99,7 +102,10 @@ public final class TaskInterpreter implements Workload {
         InitialState initial = InitialState.of(options, worker.feeds());
         for (Feed feed : worker.feeds()) {
             if (feed.persistent()) {
-                initial.make(feed).ifPresent(value -> setState(feed, value));
+                DeviceTensor place = values.place(feed.value(), ONCE);
+                if (initial.make(feed, (shape, offset, bytes) -> device.upload(bytes, place, offset))) {
+                    stateWithValue.add(feed.value());
+                }
             }
         }
     }
@@ -125,7 +131,7 @@ public final class TaskInterpreter implements Workload {
             ByteBuffer bytes = HostTensor.allocate(scalar).data();
             bytes.putInt(0, m);
             values.declare(ValueRef.MICRO_BATCH_INDEX, m, scalar);
-            device.upload(new HostTensor(scalar, bytes), values.place(ValueRef.MICRO_BATCH_INDEX, m));
+            device.upload(bytes, values.place(ValueRef.MICRO_BATCH_INDEX, m), 0);
         }
         for (Feed feed : worker.feeds()) {
             if (feed.persistent()) {
@@ -168,39 +174,57 @@ public final class TaskInterpreter implements Workload {
         }
     }
 
-    private void setState(Feed feed, HostTensor value) {
-        device.upload(value, values.place(feed.value(), ONCE));
-        stateWithValue.add(feed.value());
-    }
-
     // --- values from and to the coordinator -------------------------------------------------------
 
     @Override
-    public void put(String name, HostTensor value) {
+    public void put(String name, ArrayShape shape, long offset, ByteBuffer bytes) {
         int input = number(name, INPUT);
         @Nullable Feed feed = feedByInput.get(input);
         if (feed == null) {
             throw new IllegalArgumentException("The input (" + input + ") must be one of rank " + worker.rank() + ".");
         }
+        boolean last = offset + bytes.remaining() == shape.sizeBytes();
         if (feed.persistent()) {
-            setState(feed, value);
-        } else {
+            DeviceTensor place = values.place(feed.value(), ONCE);
+            if (!place.shape().equals(shape)) {
+                throw new IllegalArgumentException("The shape (" + shape + ") of input (" + input + ") must be that of"
+                        + " rank " + worker.rank() + " (" + place.shape() + ").");
+            }
+            device.upload(bytes, place, offset);
+            if (last) {
+                stateWithValue.add(feed.value());
+            }
+            return;
+        }
+        HostTensor value = offset == 0 || incoming == null ? HostTensor.allocate(shape) : incoming;
+        value.data().position(Math.toIntExact(offset)).put(bytes);
+        incoming = last ? null : value;
+        if (last) {
             dataByInput.computeIfAbsent(input, i -> new ArrayDeque<>()).add(value);
         }
     }
 
     @Override
-    public HostTensor fetch(String name) {
+    public ArrayShape shape(String name) {
+        return fetched(name).place().shape();
+    }
+
+    @Override
+    public ByteBuffer fetch(String name, long offset, int sizeBytes) {
+        return device.download(fetched(name).get(), offset, sizeBytes);
+    }
+
+    private Values.Slot fetched(String name) {
         if (name.startsWith(INPUT)) {
             @Nullable Feed feed = feedByInput.get(number(name, INPUT));
             if (feed != null && feed.persistent()) {
-                return device.download(values.slot(feed.value(), ONCE).get());
+                return values.slot(feed.value(), ONCE);
             }
         } else {
             int output = number(name, OUTPUT);
             for (Fetch fetch : worker.fetches()) {
                 if (fetch.output() == output) {
-                    return device.download(values.slot(fetch.value(), ONCE).get());
+                    return values.slot(fetch.value(), ONCE);
                 }
             }
         }
@@ -237,7 +261,7 @@ public final class TaskInterpreter implements Workload {
     private void feed(ValueRef value, HostTensor given) {
         if (!value.perMicroBatch()) {
             if (values.isDeclared(value, ONCE)) {
-                values.slot(value, ONCE).writtenAtFirstUse(tensor -> device.upload(given, tensor));
+                values.slot(value, ONCE).writtenAtFirstUse(tensor -> device.upload(given.data(), tensor, 0));
             }
             return;
         }
@@ -250,7 +274,7 @@ public final class TaskInterpreter implements Workload {
                         .position(m * partBytes)
                         .limit((m + 1) * partBytes)
                         .slice();
-                values.slot(value, m).writtenAtFirstUse(tensor -> device.upload(new HostTensor(part, bytes), tensor));
+                values.slot(value, m).writtenAtFirstUse(tensor -> device.upload(bytes.duplicate(), tensor, 0));
             }
         }
     }
@@ -388,7 +412,7 @@ public final class TaskInterpreter implements Workload {
             ArrayShape shape = fetch.slice().whole();
             if (shape.rank() == 0 && (shape.dtype() == DType.F32 || shape.dtype() == DType.F64)) {
                 ByteBuffer bytes =
-                        device.download(values.slot(fetch.value(), ONCE).get()).data();
+                        device.download(values.slot(fetch.value(), ONCE).get(), 0, Math.toIntExact(shape.sizeBytes()));
                 scalars.put(
                         OUTPUT + fetch.output(), shape.dtype() == DType.F32 ? bytes.getFloat(0) : bytes.getDouble(0));
             }

@@ -5,7 +5,6 @@ import dev.drover.ir.type.ArrayShape;
 import dev.drover.runtime.comm.Communicators;
 import dev.drover.runtime.comm.ConnectOptions;
 import dev.drover.runtime.launch.ParentWatch;
-import dev.drover.runtime.wire.HostTensor;
 import dev.drover.runtime.wire.Wire;
 import dev.drover.runtime.wire.proto.ConnectReply;
 import dev.drover.runtime.wire.proto.ConnectRequest;
@@ -70,8 +69,6 @@ public final class Worker {
     private @Nullable Communicators communicators;
     private volatile @Nullable Workload workload;
     private volatile String call = "";
-    private @Nullable HostTensor incoming;
-    private @Nullable HostTensor outgoing;
 
     private Worker(WorkerOptions options) {
         this.options = options;
@@ -296,26 +293,22 @@ public final class Worker {
         }
 
         private void put(TensorPiece piece) {
-            HostTensor value = piece.getOffset() == 0 || incoming == null ? Wire.allocateFor(piece) : incoming;
-            Wire.copy(piece, value);
-            incoming = value;
-            if (piece.getOffset() + piece.getData().size() == piece.getSizeBytes()) {
-                workload().put(piece.getName(), value);
-                incoming = null;
-            }
+            workload()
+                    .put(
+                            piece.getName(),
+                            Wire.shape(piece),
+                            piece.getOffset(),
+                            piece.getData().asReadOnlyByteBuffer());
         }
 
         @Override
         public void fetch(FetchRequest request, StreamObserver<TensorPiece> out) {
             inOrder("fetch", out, o -> {
-                if (request.getOffset() == 0 || outgoing == null) {
-                    outgoing = workload().fetch(request.getName());
-                }
-                TensorPiece piece = Wire.piece(request.getName(), outgoing, request.getOffset(), request.getMaxBytes());
-                if (piece.getOffset() + piece.getData().size() == piece.getSizeBytes()) {
-                    outgoing = null;
-                }
-                o.onNext(piece);
+                String name = request.getName();
+                ArrayShape shape = workload().shape(name);
+                int size = (int) Math.min(request.getMaxBytes(), shape.sizeBytes() - request.getOffset());
+                o.onNext(Wire.piece(
+                        name, shape, request.getOffset(), workload().fetch(name, request.getOffset(), size)));
             });
         }
 
@@ -324,12 +317,12 @@ public final class Worker {
             inOrder("save", out, o -> {
                 Map<String, ArrayShape> shapes = new LinkedHashMap<>();
                 request.getNamesList()
-                        .forEach(name -> shapes.put(name, workload().fetch(name).shape()));
+                        .forEach(name -> shapes.put(name, workload().shape(name)));
                 Safetensors.write(
                         Path.of(request.getFile()),
                         shapes,
                         Map.of(),
-                        name -> workload().fetch(name).data());
+                        (name, offset, size) -> workload().fetch(name, offset, size));
                 o.onNext(SaveReply.getDefaultInstance());
             });
         }

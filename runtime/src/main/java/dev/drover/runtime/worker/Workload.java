@@ -1,6 +1,7 @@
 package dev.drover.runtime.worker;
 
-import dev.drover.runtime.wire.HostTensor;
+import dev.drover.ir.type.ArrayShape;
+import java.nio.ByteBuffer;
 import java.util.Map;
 
 /** A loaded program with its state. All methods but {@link #currentTask} are called from one thread. */
@@ -12,11 +13,17 @@ public interface Workload extends AutoCloseable {
     /** Runs one step. */
     StepReport run(long step);
 
-    /** Replaces a value that lives here. */
-    void put(String name, HostTensor value);
+    /**
+     * Replaces a part of a value that lives here: the bytes of its elements from {@code offset} on. A value's pieces come in order; it is
+     * there after the last.
+     */
+    void put(String name, ArrayShape shape, long offset, ByteBuffer bytes);
 
-    /** Copies a value that lives here. */
-    HostTensor fetch(String name);
+    /** The shape of a value that lives here. */
+    ArrayShape shape(String name);
+
+    /** Copies bytes of a value that lives here, from {@code offset} on. */
+    ByteBuffer fetch(String name, long offset, int sizeBytes);
 
     /** What is being done just now, in words for a failure message; empty when idle. Called from any thread. */
     String currentTask();

@@ -4,15 +4,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.drover.ir.UserError;
+import dev.drover.ir.eval.Bits;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
+import dev.drover.plan.task.TensorSlice;
+import dev.drover.runtime.wire.TensorBytes;
 import dev.drover.safetensors.Safetensors;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -61,6 +65,23 @@ class StoredStateTest {
                                                 "rank-0.safetensors", "input:1", List.of())))))
                 .write(at);
         return at;
+    }
+
+    /** Cut as they were, cut in another way, and whole. */
+    @Test
+    void partsAreThoseOfTheValue() {
+        Literal whole = Literal.ofDoubles(W, new double[] {0, 1, 2, 3, 4, 5, 6, 7});
+        Function<TensorSlice, TensorBytes> parts = StoredState.open(root, STATE).parts("w");
+        for (TensorSlice slice : List.of(
+                new TensorSlice(W, List.of(new TensorSlice.Cut(0, 2, 2, 1))),
+                new TensorSlice(W, List.of(new TensorSlice.Cut(1, 1, 2, 1))),
+                new TensorSlice(W, List.of()))) {
+            Literal part = Literal.zeros(slice.local());
+            for (int i = 0; i < part.size(); i += 2) {
+                Bits.read(parts.apply(slice).bytes(4L * i, 8), part, i, 2);
+            }
+            assertThat(part).isEqualTo(slice.extract(whole));
+        }
     }
 
     private static CheckpointIndex.Piece half(String rank, int index) {

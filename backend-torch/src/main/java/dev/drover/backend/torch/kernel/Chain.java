@@ -12,12 +12,9 @@ import dev.drover.ir.eval.EvalContext;
 import dev.drover.ir.eval.Value;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.type.Shape;
-import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.bytedeco.javacpp.FloatPointer;
-import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.pytorch.Tensor;
 import org.jspecify.annotations.Nullable;
 
@@ -214,20 +211,25 @@ public record Chain(List<String> opcodes, List<Integer> left, List<Integer> righ
         for (int i = 0; i < members; i++) {
             loops[i] = program(along, row, block);
         }
-        Memory[] in = inputs.stream().map(v -> new Memory(binder.tensor(v), v)).toArray(Memory[]::new);
-        Memory[] out = lines.stream().map(v -> new Memory(binder.tensor(v), v)).toArray(Memory[]::new);
-        FloatBuffer[] inBuffers = new FloatBuffer[in.length];
-        FloatBuffer[] outBuffers = new FloatBuffer[out.length];
-        Runnable locate = () -> {
-            for (int i = 0; i < in.length; i++) {
-                inBuffers[i] = in[i].buffer();
-            }
-            for (int i = 0; i < out.length; i++) {
-                outBuffers[i] = out[i].buffer();
+        List<Stretch> stretches = new ArrayList<>();
+        for (Stretch.Range range : Stretch.ranges(blocks, block)) {
+            stretches.add(new Stretch(
+                    range,
+                    inputs.stream().map(binder::tensor).toArray(Tensor[]::new),
+                    along,
+                    lines.stream().map(binder::tensor).toArray(Tensor[]::new),
+                    elements,
+                    row,
+                    block));
+        }
+        Runnable locate = () -> stretches.forEach(Stretch::locate);
+        Team.Work work = (member, piece) -> {
+            long from = blocks * piece / pieces;
+            long to = blocks * (piece + 1) / pieces;
+            for (int i = 0; i < stretches.size(); i++) {
+                stretches.get(i).run(loops[member], from, to);
             }
         };
-        Team.Work work = (member, piece) -> loops[member].run(
-                inBuffers, outBuffers, elements, blocks * piece / pieces, blocks * (piece + 1) / pieces);
         if (members == 1) {
             return () -> {
                 locate.run();
@@ -235,28 +237,6 @@ public record Chain(List<String> opcodes, List<Integer> left, List<Integer> righ
             };
         }
         return new Shared(team, locate, pieces, work);
-    }
-
-    /** The memory of a view as a buffer; made anew only when it has moved. */
-    private static final class Memory {
-        private final Tensor tensor;
-        private final int elements;
-        private long address;
-        private FloatBuffer buffer = FloatBuffer.allocate(0);
-
-        Memory(Tensor tensor, View view) {
-            this.tensor = tensor;
-            this.elements = Math.toIntExact(view.elements());
-        }
-
-        FloatBuffer buffer() {
-            Pointer pointer = tensor.data_ptr();
-            if (pointer.address() != address) {
-                address = pointer.address();
-                buffer = new FloatPointer(pointer).capacity(elements).asBuffer();
-            }
-            return buffer;
-        }
     }
 
     private static BlockLoop.Kind needKind(String opcode) {

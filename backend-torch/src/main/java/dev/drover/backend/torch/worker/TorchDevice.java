@@ -10,17 +10,16 @@ import dev.drover.backend.torch.TorchTensor;
 import dev.drover.backend.torch.comm.Combine;
 import dev.drover.backend.torch.emit.DeviceContext;
 import dev.drover.ir.eval.Bits;
-import dev.drover.ir.eval.Literal;
 import dev.drover.ir.ops.Reduction;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import dev.drover.plan.memory.ProgramFootprint;
 import dev.drover.plan.task.Program;
 import dev.drover.runtime.comm.Communicators;
-import dev.drover.runtime.wire.HostTensor;
 import dev.drover.runtime.worker.Device;
 import dev.drover.runtime.worker.DeviceProgram;
 import dev.drover.runtime.worker.DeviceTensor;
+import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,15 +51,14 @@ final class TorchDevice implements Device {
     }
 
     @Override
-    public void upload(HostTensor from, DeviceTensor into) {
+    public void upload(ByteBuffer from, DeviceTensor into, long offset) {
         TorchTensor tensor = HeldTensor.of(into).tensor();
-        if (!isPlain(from.shape().dtype())) {
-            tensor.set(Bits.read(from.shape(), from.data()));
-        } else if (!tensor.shape().equals(from.shape())) {
-            throw new IllegalArgumentException(
-                    "The shape (" + from.shape() + ") of a value must be the tensor's (" + tensor.shape() + ").");
-        } else if (from.data().hasRemaining()) {
-            tensor.buffer().put(from.data());
+        DType dtype = tensor.shape().dtype();
+        if (!isPlain(dtype)) {
+            ArrayShape part = ArrayShape.of(dtype, from.remaining() / dtype.sizeBytes(1));
+            tensor.set(offset / dtype.sizeBytes(1), Bits.read(part, from));
+        } else if (from.hasRemaining()) {
+            tensor.buffer(offset, from.remaining()).put(from);
         }
     }
 
@@ -70,16 +68,17 @@ final class TorchDevice implements Device {
     }
 
     @Override
-    public HostTensor download(DeviceTensor tensor) {
+    public ByteBuffer download(DeviceTensor tensor, long offset, int sizeBytes) {
         TorchTensor source = HeldTensor.of(tensor).tensor();
-        HostTensor value = HostTensor.allocate(source.shape());
-        if (!isPlain(source.shape().dtype())) {
-            Literal literal = source.toLiteral();
-            Bits.write(literal, value.data());
-        } else if (value.data().hasRemaining()) {
-            value.data().put(source.buffer());
+        DType dtype = source.shape().dtype();
+        ByteBuffer value = ByteBuffer.allocate(sizeBytes).order(ByteOrder.LITTLE_ENDIAN);
+        if (!isPlain(dtype)) {
+            int elements = Math.toIntExact(sizeBytes / dtype.sizeBytes(1));
+            Bits.write(source.toLiteral(offset / dtype.sizeBytes(1), elements), value);
+        } else if (value.hasRemaining()) {
+            value.put(source.buffer(offset, sizeBytes));
         }
-        return value;
+        return value.flip();
     }
 
     /** Whether elements lie in memory as they do on the wire. */

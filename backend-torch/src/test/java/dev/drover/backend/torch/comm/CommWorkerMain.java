@@ -4,16 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.drover.backend.torch.LibTorch;
 import dev.drover.ir.ops.Reduction;
+import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import dev.drover.runtime.comm.Communicator;
 import dev.drover.runtime.comm.Communicators;
 import dev.drover.runtime.comm.ConnectOptions;
-import dev.drover.runtime.wire.HostTensor;
 import dev.drover.runtime.worker.Backend;
 import dev.drover.runtime.worker.StepReport;
 import dev.drover.runtime.worker.Worker;
 import dev.drover.runtime.worker.WorkerOptions;
 import dev.drover.runtime.worker.Workload;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
@@ -179,12 +180,17 @@ final class CommWorkerMain {
         }
 
         @Override
-        public void put(String name, HostTensor value) {
+        public void put(String name, ArrayShape shape, long offset, ByteBuffer bytes) {
             throw new UnsupportedOperationException();
         }
 
         @Override
-        public HostTensor fetch(String name) {
+        public ArrayShape shape(String name) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public ByteBuffer fetch(String name, long offset, int sizeBytes) {
             throw new UnsupportedOperationException();
         }
 

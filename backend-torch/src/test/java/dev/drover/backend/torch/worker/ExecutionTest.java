@@ -207,7 +207,8 @@ final class ExecutionTest {
         InitialValue rule = new InitialValue("w", W, Distribution.normal(1));
         InitialState initial = new InitialState(SEED, Map.of(1, rule));
         double[] w = InitialValues.fill(rule, SEED).doubles().clone();
-        ClusterOptions options = ClusterOptions.of(TorchWorkerMain.class.getName());
+        ClusterOptions options =
+                ClusterOptions.of(TorchWorkerMain.class.getName()).withPieceBytes(16);
         try (ProcessCluster processes = ProcessCluster.start("execution", options, 4)) {
             Execution execution = Execution.load(processes.cluster(), plan(), initial, Duration.ofMinutes(2));
             assertThat(execution.state(1).doubles()).containsExactly(w);
