@@ -76,7 +76,7 @@ final class InspectCommand implements Callable<Integer> {
                 row.put("count", (long) inputs.size());
                 row.put("elements", elements);
                 row.put("bytes", bytes);
-                roles.put(kind.name().toLowerCase(Locale.ROOT), row);
+                roles.put(kind.key(), row);
             }
         }
         return roles;
@@ -104,7 +104,7 @@ final class InspectCommand implements Callable<Integer> {
         for (int i = 0; i < step.inputs().size(); i++) {
             Map<String, Object> row = new LinkedHashMap<>();
             row.put("name", step.inputs().get(i).name());
-            row.put("role", step.inputs().get(i).kind().name().toLowerCase(Locale.ROOT));
+            row.put("role", step.inputs().get(i).kind().key());
             row.put("shape", step.inputShapes().get(i).toString());
             listed.add(row);
         }
@@ -155,7 +155,7 @@ final class InspectCommand implements Callable<Integer> {
             for (int i = 0; i < step.inputs().size(); i++) {
                 System.out.println("input " + i + "  " + step.inputs().get(i).name() + "  "
                         + step.inputShapes().get(i) + "  "
-                        + step.inputs().get(i).kind().name().toLowerCase(Locale.ROOT));
+                        + step.inputs().get(i).kind().key());
             }
             for (int i = 0; i < step.outputs().size(); i++) {
                 System.out.println("output " + i + "  " + step.outputShapes().get(i) + "  " + outputText(step, i));

@@ -7,7 +7,6 @@ import dev.drover.plan.sim.ByteUnit;
 import dev.drover.plan.stage.CutStep;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /**
  * Where an input of the step is kept.
@@ -55,7 +54,7 @@ public record InputPlacement(String name, String role, String shape, int stage, 
             InputRole input = cut.step().inputs().get(from.input());
             rows.add(new InputPlacement(
                     input.name(),
-                    input.kind().name().toLowerCase(Locale.ROOT).replace('_', ' '),
+                    input.kind().text(),
                     parameter.shape().toString(),
                     placed.assignment().stage(parameter.id()),
                     sharding.text(placed.mesh()),

@@ -100,13 +100,13 @@ final class LoadedLibraries {
 
     /** Keeps those of the cache; others come with the system. */
     void write(Collection<String> libraries) throws IOException {
-        if (tried || !isComplete(libraries)) {
-            return;
-        }
         List<String> lines = libraries.stream()
                 .filter(library -> Path.of(library).startsWith(cache))
                 .sorted()
                 .toList();
+        if (tried || !isComplete(lines)) {
+            return;
+        }
         Path next = Files.createTempFile(cache, "drover-", ".next");
         Files.write(next, lines);
         Files.move(next, list, StandardCopyOption.ATOMIC_MOVE);

@@ -44,6 +44,15 @@ class LoadedLibrariesTest {
         assertThat(lists()).isEmpty();
     }
 
+    /** One that comes with the system is not kept, so the list would never be used. */
+    @Test
+    void aListThatIsNotCompleteInTheCacheIsNotWritten() throws IOException {
+        List<String> libraries = new ArrayList<>(files("jniopenblas_nolapack", "jnitorch", "jnidnnl"));
+        libraries.add("/usr/lib/libjnijavacpp.so");
+        LoadedLibraries.of(cache).write(libraries);
+        assertThat(lists()).isEmpty();
+    }
+
     @Test
     void aListWithoutTheNativesOfAClassIsNotUsed() throws IOException {
         LoadedLibraries.of(cache).write(files("jnijavacpp", "jniopenblas_nolapack", "jnitorch", "jnidnnl"));

@@ -1,5 +1,7 @@
 package dev.drover.ir.graph;
 
+import java.util.Locale;
+
 /**
  * What an input of a training step is.
  *
@@ -21,6 +23,16 @@ public record InputRole(Kind kind, String name) {
         /** State of a random number generator. */
         RANDOM_KEY,
         /** Anything else, such as a learning rate that is fed in. */
-        OTHER
+        OTHER;
+
+        /** As in JSON, {@code optimizer_state}. */
+        public String key() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+
+        /** As in a table, {@code optimizer state}. */
+        public String text() {
+            return key().replace('_', ' ');
+        }
     }
 }

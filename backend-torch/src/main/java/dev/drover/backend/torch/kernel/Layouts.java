@@ -4,7 +4,7 @@ import dev.drover.backend.torch.emit.Emitter;
 import dev.drover.backend.torch.emit.Node;
 import dev.drover.backend.torch.emit.Node.Ref;
 import dev.drover.ir.ops.Dot;
-import dev.drover.ir.ops.Reshape;
+import dev.drover.ir.ops.RowMajorView;
 import dev.drover.ir.ops.Transpose;
 import java.util.ArrayList;
 import java.util.List;
@@ -67,7 +67,7 @@ final class Layouts {
             List<Integer> dims = transpose.permutation();
             return after == null ? null : after.stream().map(dims::get).toList();
         }
-        if (user.op() instanceof Reshape) {
+        if (user.op() instanceof RowMajorView) {
             return IntStream.range(0, rank).boxed().toList();
         }
         if (user.op() instanceof Dot dot) {
