@@ -32,6 +32,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class PlanSearchTest {
@@ -257,10 +258,18 @@ class PlanSearchTest {
         }
     }
 
-    /** The bounds must not refuse what fits: no plan that was simulated needs less than they say. */
-    @Test
-    void noPlanNeedsLessThanTheFloor() {
-        TrainingStep flat = flat(GPT);
+    /**
+     * The bounds must not refuse what fits: no plan that was simulated needs less than they say. The solver's count of memory decides under
+     * a limit, so it must be near what workers need. It counts too much where an op writes over an operand that it is the last to
+     * use (of the U-Net 2.5 of 3.2 %), and of a gradient all of each device's term to its last use, also where a device soon keeps only its
+     * part of the sum; too little where values are copied for collectives and transfers.
+     */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {GPT + "|1.01", "unet:size=8,width=8,levels=2,batch=8|1.04"})
+    void noPlanNeedsLessThanTheFloor(String model, double most) {
+        TrainingStep flat = flat(model);
         LayoutJudge judge = new LayoutJudge(flat, cluster("s1:4"), DeviceMemory.ESTIMATE, 1, () -> 60);
         for (Layout layout : Layouts.of(4, TimeCut.batchSize(flat), SearchOptions.OPEN)) {
             assertThat(judge.judge(layout)).isInstanceOfSatisfying(Verdict.Judged.class, judged -> {
@@ -269,12 +278,9 @@ class PlanSearchTest {
                 assertThat(judged.peakBytes())
                         .as(layout.text())
                         .isGreaterThanOrEqualTo((MemoryFloor.stateBytes(flat) + waiting) / 4);
-                // The solver's count of memory decides under a limit, so it must be near what workers need. It counts a
-                // gradient as it
-                // is made to its last use, also where a device soon keeps only its part of the sum.
                 assertThat((double) judged.found().solution().peakUsage() / judged.peakBytes())
                         .as(layout.text())
-                        .isBetween(layout.stages() == 1 ? 0.9 : 0.75, 1.05);
+                        .isBetween(layout.stages() == 1 ? 0.9 : 0.75, most);
             });
         }
     }
