@@ -2,6 +2,8 @@ package dev.drover.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.drover.plan.cluster.ClusterText;
+import dev.drover.plan.cluster.Presets;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
@@ -83,20 +85,12 @@ class BadInputTest {
     void tooLittleMemory() throws IOException {
         CommandRun preset = CommandRun.of("plan", MLP, "--cluster", "m8:1", "--json");
         assertThat(preset.exitCode()).as(preset.err()).isZero();
-        Path cluster = file("small.yaml", """
-                name: small
-                deviceTypes:
-                - name: tiny
-                  flopsPerSecondByDType: {f32: 1.0e12}
-                  usableShare: 0.5
-                  memoryBytes: 2000
-                  memoryBytesPerSecond: 1.0e11
-                  opOverheadNanos: 1000
-                hosts:
-                - {deviceType: tiny, count: 1, devicesPerHost: 2}
-                intraHost: {bytesPerSecond: 1.0e10, latencyNanos: 1000, shared: true}
-                interHost: {bytesPerSecond: 1.0e9, latencyNanos: 10000, shared: true}
-                """);
+        String small = ClusterText.print(Presets.parse("m8:1", () -> {
+                    throw new AssertionError("measured");
+                }))
+                .replaceFirst("name: .*", "name: small")
+                .replaceFirst("memoryBytes: .*", "memoryBytes: 500");
+        Path cluster = file("small.yaml", small);
         assertMistake(
                 CommandRun.of("plan", MLP, "--cluster", cluster.toString()), "memory", "stage", "missing", "small");
     }

@@ -30,13 +30,15 @@ public record MemoryUse(
         return peakBytes <= limitBytes;
     }
 
-    /** {@code 3.0 GiB parameters, 1.2 GiB activations}, the largest first. */
+    /** {@code 3.0 GiB parameters, <0.1 GiB constants}, the largest first, all in its unit. */
     public String parts() {
+        ByteUnit unit = ByteUnit.of(peakBytesByKind.values().stream());
         List<String> parts = new ArrayList<>();
         peakBytesByKind.entrySet().stream()
                 .filter(e -> e.getValue() > 0)
                 .sorted(Map.Entry.<MemoryKind, Long>comparingByValue().reversed())
-                .forEach(e -> parts.add(text(e.getValue()) + " " + e.getKey().text()));
+                .forEach(e ->
+                        parts.add(unit.text(e.getValue()) + " " + e.getKey().text()));
         return String.join(", ", parts);
     }
 

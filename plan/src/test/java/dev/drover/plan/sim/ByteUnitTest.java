@@ -2,7 +2,9 @@ package dev.drover.plan.sim;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.drover.plan.memory.MemoryKind;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
@@ -19,6 +21,17 @@ class ByteUnitTest {
         assertThat(column(3L << 30, 1L << 29, 100L)).containsExactly("3.0 GiB", "0.5 GiB", "<0.1 GiB");
         assertThat(column(5L << 50)).containsExactly("5120.0 TiB");
         assertThat(column()).isEmpty();
+    }
+
+    @Test
+    void partsHaveTheUnitOfTheLargest() {
+        MemoryUse use = new MemoryUse(
+                0,
+                1L << 34,
+                5L << 30,
+                Map.of(MemoryKind.CONSTANTS, 100L, MemoryKind.PARAMETERS, 3L << 30, MemoryKind.GRADIENTS, 2L << 30),
+                List.of());
+        assertThat(use.parts()).isEqualTo("3.0 GiB parameters, 2.0 GiB gradients, <0.1 GiB constants");
     }
 
     @Test
