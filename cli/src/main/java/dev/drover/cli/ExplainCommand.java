@@ -37,6 +37,9 @@ import picocli.CommandLine.Parameters;
         mixinStandardHelpOptions = true,
         footer = {"", "Example: drover explain plan.json --value dot.3"})
 final class ExplainCommand implements Callable<Integer> {
+    private static final String SHARDINGS =
+            "R: replicated; Sd/n: dim d is cut, n units stay together; P: partial sums.";
+
     @Parameters(paramLabel = "P", description = "A plan file.")
     String plan = "";
 
@@ -81,8 +84,8 @@ final class ExplainCommand implements Callable<Integer> {
         System.out.println();
         Output.table(InputPlacement.HEADER, rows);
         System.out.println();
-        System.out.println("R: replicated; Sd/n: dim d is cut, n units stay together. Ask about one value with --value "
-                + rows.get(0).get(0) + ".");
+        System.out.println(
+                SHARDINGS + " Ask about one value with --value " + rows.get(0).get(0) + ".");
         String note = InputPlacement.note(stored.plan().microBatches());
         if (!note.isEmpty()) {
             System.out.println(note);
@@ -156,7 +159,7 @@ final class ExplainCommand implements Callable<Integer> {
         System.out.println();
         System.out.println(
                 "Times are of one execution, everything else as decided. A strategy names per axis the factor that"
-                        + " is cut, - for replicated, +g where a partial sum passes.");
+                        + " is cut, - for replicated, +g where a partial sum passes. Results: " + SHARDINGS);
     }
 
     private static String microBatch(Plan plan) {

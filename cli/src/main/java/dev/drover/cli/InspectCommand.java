@@ -82,6 +82,17 @@ final class InspectCommand implements Callable<Integer> {
         return roles;
     }
 
+    /** In which the flops of a whole step are a number of few digits. */
+    private record FlopUnit(String name, double flops) {
+        static FlopUnit of(double step) {
+            return step < 1e6
+                    ? new FlopUnit("kflop", 1e3)
+                    : step < 1e9
+                            ? new FlopUnit("Mflop", 1e6)
+                            : step < 1e13 ? new FlopUnit("Gflop", 1e9) : new FlopUnit("Tflop", 1e12);
+        }
+    }
+
     private static String outputText(TrainingStep step, int output) {
         OutputRole role = step.outputs().get(output);
         return role.kind() == OutputRole.Kind.UPDATE
@@ -125,17 +136,19 @@ final class InspectCommand implements Callable<Integer> {
     private void printText(
             LoadedModel loaded, Map<String, OpUse> uses, double flops, Map<String, Map<String, Long>> roles) {
         TrainingStep step = loaded.flat();
+        FlopUnit unit = FlopUnit.of(flops);
         System.out.printf(
                 Locale.ROOT,
-                "%s: %d instructions, %.3f Gflop a step, %d %ss a step%n%n",
+                "%s: %d instructions, %.3f %s a step, %d %ss a step%n%n",
                 loaded.source(),
                 step.graph().entry().size(),
-                flops / 1e9,
+                flops / unit.flops(),
+                unit.name(),
                 loaded.samples(),
                 loaded.sampleUnit());
         List<List<String>> rows = new ArrayList<>();
         roles.forEach((kind, row) -> rows.add(List.of(
-                kind,
+                kind.replace('_', ' '),
                 String.valueOf(row.get("count")),
                 String.valueOf(row.get("elements")),
                 String.valueOf(row.get("bytes")))));
@@ -148,14 +161,14 @@ final class InspectCommand implements Callable<Integer> {
                 .forEach(e -> ops.add(List.of(
                         e.getKey(),
                         String.valueOf(e.getValue().count()),
-                        String.format(Locale.ROOT, "%.3f", e.getValue().flops() / 1e9))));
-        Output.table(List.of("op", "count", "Gflop"), ops);
+                        String.format(Locale.ROOT, "%.3f", e.getValue().flops() / unit.flops()))));
+        Output.table(List.of("op", "count", unit.name()), ops);
         System.out.println();
         if (inputs) {
             for (int i = 0; i < step.inputs().size(); i++) {
                 System.out.println("input " + i + "  " + step.inputs().get(i).name() + "  "
                         + step.inputShapes().get(i) + "  "
-                        + step.inputs().get(i).kind().key());
+                        + step.inputs().get(i).kind().text());
             }
             for (int i = 0; i < step.outputs().size(); i++) {
                 System.out.println("output " + i + "  " + step.outputShapes().get(i) + "  " + outputText(step, i));

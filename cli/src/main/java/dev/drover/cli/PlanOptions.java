@@ -2,6 +2,7 @@ package dev.drover.cli;
 
 import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
+import dev.drover.models.Zoo;
 import dev.drover.plan.cluster.CachedCalibration;
 import dev.drover.plan.cluster.Calibration;
 import dev.drover.plan.cluster.Cluster;
@@ -193,6 +194,11 @@ final class PlanOptions {
 
     /** A plan that is stored, with the model that it names (or another source of the same model). */
     static StoredPlan stored(String argument, @Nullable String modelSource) {
+        if (Zoo.isName(argument) || argument.matches(".*\\.hlo(\\.gz)?")) {
+            throw new UserError(
+                    "The plan file (" + argument + ") must be one that drover plan has written, but it is a model.",
+                    "Maybe plan first: drover plan " + argument + " -o plan.json.");
+        }
         var plan = PlanText.read(Path.of(argument));
         return new StoredPlan(
                 plan,

@@ -160,6 +160,10 @@ final class PlanTables {
                     use.parts()));
         }
         Output.tableWithTextAtEnd(List.of("memory", "peak", "limit", "at the peak"), rows);
+        if (!step.memoryProblems().isEmpty()) {
+            System.out.println();
+            step.memoryProblems().forEach(System.out::println);
+        }
     }
 
     private static void candidates(Plan plan) {

@@ -103,7 +103,7 @@ class BadInputTest {
 
     @Test
     void moreStagesThanWorkers() {
-        assertMistake(CommandRun.of("plan", MLP, "--cluster", "m8:1", "--stages", "16"), "stages (16)", "workers (8)");
+        assertMistake(CommandRun.of("plan", MLP, "--cluster", "m8:1", "--stages", "16"), "stages (16)", "devices (8)");
     }
 
     @Test
@@ -193,12 +193,79 @@ class BadInputTest {
                 .isEqualTo(CommandRun.of("--help").out());
     }
 
+    /** Advice that can be followed: nothing of workers where a cluster is given. */
+    @Test
+    void meshesThatDoNotFit() {
+        for (String[] line : new String[][] {
+            {"--mesh 3", "The devices (3) of mesh (3) must divide the devices (8)", "Maybe use --mesh 2."},
+            {"--mesh 4x4", "The devices (16) of mesh (4x4) must divide the devices (8)", "Maybe use --mesh 8."},
+            {"--stages 2 --mesh 8", "(2) times the devices (8) of mesh (8)", "Maybe use --stages 1, or leave"},
+            {"--mesh 2x2x2", "The mesh (2x2x2) of a plan must have one or two axes", ""},
+        }) {
+            CommandRun run = CommandRun.of(("plan " + MLP + " -c m8:1 " + line[0]).split(" "));
+            assertMistake(run, line[1], line[2]);
+        }
+    }
+
+    private String tiny(long memoryBytes) throws IOException {
+        return file("tiny.yaml", """
+                name: tiny
+                deviceTypes:
+                - name: tiny
+                  flopsPerSecondByDType: {f32: 1.0e12}
+                  usableShare: 0.5
+                  memoryBytes: %d
+                  memoryBytesPerSecond: 1.0e11
+                  opOverheadNanos: 1000
+                hosts:
+                - {deviceType: tiny, count: 1, devicesPerHost: 2}
+                intraHost: {bytesPerSecond: 1.0e10, latencyNanos: 1000, shared: true}
+                interHost: {bytesPerSecond: 1.0e9, latencyNanos: 10000, shared: true}
+                """.formatted(memoryBytes)).toString();
+    }
+
+    /** No advice to use micro-batches where the step cannot be cut in time. */
+    @Test
+    void memoryThatIsMissingWhereSamplesAreMixed() throws IOException {
+        Path mixing = file("mixing.hlo", """
+                HloModule step
+
+                ENTRY main {
+                  w = f32[8,8] parameter(0)
+                  x = f32[8,8] parameter(1)
+                  r = f32[8,8] reverse(x), dimensions={0,1}
+                  y = f32[8,8] multiply(x, r)
+                  z = f32[8,8] dot(y, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+                  v = f32[8,8] add(w, z)
+                  ROOT out = (f32[8,8]) tuple(v)
+                }
+                """);
+        CommandRun run = CommandRun.of("plan", mixing.toString(), "-c", tiny(200));
+        assertMistake(run, "The memory of cluster (tiny)", "Maybe use more devices or a smaller batch.");
+        assertMistake(
+                CommandRun.of("plan", MLP, "-c", tiny(12000)),
+                "Maybe use more devices, more micro-batches or a smaller batch.");
+    }
+
+    /** A model where a plan is wanted. */
+    @Test
+    void aModelIsNoPlan() throws IOException {
+        for (String model : new String[] {MLP, file("step.hlo", HLO).toString()}) {
+            for (String command : new String[] {"explain", "simulate", "report"}) {
+                assertMistake(
+                        CommandRun.of(command, model),
+                        "The plan file (" + model + ") must be",
+                        "Maybe plan first: drover plan " + model + " -o plan.json.");
+            }
+        }
+    }
+
     @Test
     void stagesThatDoNotDivideTheWorkers() {
         assertMistake(
                 CommandRun.of("plan", MLP, "--cluster", "m8:1", "--stages", "3"),
                 "stages (3)",
-                "divide the workers (8)",
+                "divide the devices (8)",
                 "Maybe use --stages 2 or --stages 4.");
     }
 

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.zip.GZIPInputStream;
 
 /**
@@ -18,6 +19,8 @@ import java.util.zip.GZIPInputStream;
  * Graph#attributes}. Attributes that an op does not read become annotations.
  */
 public final class HloReader {
+    private static final byte[] MARK = {(byte) 0xef, (byte) 0xbb, (byte) 0xbf};
+
     private HloReader() {}
 
     /** Reads a file; one that starts as gzip does is unpacked. */
@@ -30,9 +33,10 @@ public final class HloReader {
         return read(name, text.toString().getBytes(StandardCharsets.UTF_8));
     }
 
-    /** Reads UTF-8 text that came from the named place. */
+    /** Reads UTF-8 text, with or without a byte order mark, that came from the named place. */
     public static Graph read(String name, byte[] text) {
-        HloScanner scanner = new HloScanner(name, text);
+        boolean marked = text.length >= MARK.length && Arrays.equals(text, 0, MARK.length, MARK, 0, MARK.length);
+        HloScanner scanner = new HloScanner(name, marked ? Arrays.copyOfRange(text, MARK.length, text.length) : text);
         return new GraphAssembler(scanner, new HloParser(scanner).parse()).assemble();
     }
 

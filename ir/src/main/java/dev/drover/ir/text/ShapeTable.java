@@ -12,6 +12,9 @@ import java.util.stream.Collectors;
 
 /** Reads shapes; equal text gives one object. Layouts are kept beside the shape, for {@code bitcast} needs them. */
 final class ShapeTable {
+    /** Tuples in tuples; what programs are printed with has a handful. */
+    private static final int MAX_DEPTH = 100;
+
     private static final int[] NO_LAYOUT = {};
 
     private final HloScanner scanner;
@@ -39,7 +42,7 @@ final class ShapeTable {
         Declared shape = known.get(from, to, hash);
         if (shape == null) {
             scanner.at = from;
-            shape = parse();
+            shape = parse(0);
             known.put(from, to, hash, shape);
         }
         return shape;
@@ -61,14 +64,17 @@ final class ShapeTable {
         }
     }
 
-    private Declared parse() {
+    private Declared parse(int depth) {
         if (scanner.peek() == '(') {
+            if (depth == MAX_DEPTH) {
+                throw scanner.error(scanner.at, "expected tuples of at most " + MAX_DEPTH + " levels");
+            }
             scanner.at++;
             List<Shape> elements = new ArrayList<>();
             if (!scanner.accept(')')) {
                 do {
                     scanner.skipBlanks();
-                    elements.add(parse().shape());
+                    elements.add(parse(depth + 1).shape());
                 } while (scanner.accept(','));
                 scanner.expect(')', "or ',' after an element of a tuple's shape");
             }

@@ -235,6 +235,22 @@ class HloReaderTest {
     }
 
     @Test
+    void aByteOrderMarkIsNoText() {
+        assertThat(GraphEquality.equal(HloReader.read("a", "\ufeff" + STEP), HloReader.read("b", STEP)))
+                .isTrue();
+    }
+
+    @Test
+    void tuplesInTuplesWithoutEndAreRefused() {
+        String deep = "(".repeat(100_000) + "f32[2]" + ")".repeat(100_000);
+        assertThatThrownBy(
+                        () -> HloReader.read("a", "HloModule m\nENTRY e {\n  ROOT x = " + deep + " parameter(0)\n}\n"))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("a:3:")
+                .hasMessageContaining("tuples of at most 100 levels");
+    }
+
+    @Test
     void equalityTellsWhatDiffers() {
         Graph graph = HloReader.read("a", STEP);
         differs(graph, STEP.replace("add(s32[] %t.2, one.3)", "add(s32[] %t.2, t.2)"), "n.6");

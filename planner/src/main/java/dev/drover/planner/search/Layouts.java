@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * The layouts that a search tries: factorisations stages x mesh of the devices (Rhino, strategy exploration), meshes of at most two
@@ -65,21 +66,27 @@ public final class Layouts {
         Integer microBatches = options.microBatches();
         if (stages != null && (stages < 1 || stages > devices)) {
             throw new UserError(
-                    "The stages (" + stages + ") of a plan must be at least 1 and at most the workers (" + devices
+                    "The stages (" + stages + ") of a plan must be at least 1 and at most the devices (" + devices
                             + ").",
-                    "Maybe use --stages " + devices + " or more workers.");
+                    "Maybe use --stages " + devices + " or more devices.");
         }
         if (mesh != null) {
             long meshDevices = mesh.stream().mapToLong(Integer::longValue).reduce(1, (a, b) -> a * b);
             if (mesh.size() > 2 || mesh.stream().anyMatch(size -> size < 1)) {
                 throw new UserError(
-                        "The mesh (" + mesh + ") of a plan must have one or two axes of at least 1 device.");
+                        "The mesh (" + text(mesh) + ") of a plan must have one or two axes of at least 1 device.");
             }
-            if (devices % meshDevices != 0 || (stages != null && stages * meshDevices != devices)) {
+            if (devices % meshDevices != 0) {
                 throw new UserError(
-                        "The stages (" + (stages == null ? "any" : stages) + ") times the devices of the mesh (" + mesh
-                                + ") must be the workers (" + devices + ").",
-                        "Maybe use --workers " + (stages == null ? meshDevices : stages * meshDevices) + ".");
+                        "The devices (" + meshDevices + ") of mesh (" + text(mesh) + ") must divide the devices ("
+                                + devices + ") of the cluster.",
+                        "Maybe use --mesh " + nearestDivisor(devices, meshDevices) + ".");
+            }
+            if (stages != null && stages * meshDevices != devices) {
+                throw new UserError(
+                        "The stages (" + stages + ") times the devices (" + meshDevices + ") of mesh (" + text(mesh)
+                                + ") must be the devices (" + devices + ") of the cluster.",
+                        "Maybe use --stages " + devices / meshDevices + ", or leave out one of the two.");
             }
         }
         if (stages != null && devices % stages != 0) {
@@ -92,7 +99,7 @@ public final class Layouts {
                 above++;
             }
             throw new UserError(
-                    "The stages (" + stages + ") of a plan must divide the workers (" + devices + ").",
+                    "The stages (" + stages + ") of a plan must divide the devices (" + devices + ").",
                     "Maybe use --stages " + below + " or --stages " + above + ".");
         }
         if (microBatches != null && microBatches < 1) {
@@ -103,6 +110,11 @@ public final class Layouts {
                     "The micro-batches (" + microBatches + ") of a plan must divide the batch (" + batch + ").",
                     "Maybe use --micro-batches " + nearestDivisor(batch, microBatches) + ".");
         }
+    }
+
+    /** As it is written on the command line. */
+    private static String text(List<Integer> mesh) {
+        return mesh.stream().map(String::valueOf).collect(Collectors.joining("x"));
     }
 
     private static long nearestDivisor(long batch, long wanted) {
