@@ -56,7 +56,7 @@ class LayoutsTest {
         assertThatThrownBy(() -> Layouts.of(4, 16, SearchOptions.OPEN.withStages(8)))
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("stages (8)")
-                .hasMessageContaining("workers (4)");
+                .hasMessageContaining("devices (4)");
         assertThatThrownBy(() -> Layouts.of(4, 16, SearchOptions.OPEN.withMicroBatches(5)))
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("micro-batches (5)")
