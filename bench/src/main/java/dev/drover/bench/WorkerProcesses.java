@@ -84,14 +84,7 @@ final class WorkerProcesses implements Contender {
         execution.feed(List.of(batch));
         double[] wall = new double[1];
         double cpu = cpuMillis();
-        execution.run(
-                done++,
-                1,
-                reports -> wall[0] = reports.stream()
-                                .mapToLong(StepReport::elapsedNanos)
-                                .max()
-                                .orElse(0)
-                        / 1e6);
+        execution.run(done++, 1, reports -> wall[0] = StepReport.slowestNanos(reports) / 1e6);
         return new Turn(wall[0], cpuMillis() - cpu);
     }
 

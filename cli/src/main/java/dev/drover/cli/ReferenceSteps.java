@@ -2,6 +2,7 @@ package dev.drover.cli;
 
 import dev.drover.plan.cluster.Calibration.Figures;
 import dev.drover.plan.cluster.Cluster;
+import dev.drover.plan.cluster.Measured;
 import dev.drover.plan.cluster.Presets;
 import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.plan.sim.SimulatedStep;
@@ -78,16 +79,15 @@ final class ReferenceSteps {
         Figures fitted = parts.stretched(
                 elapsed(reports.get(0)) / simulated(plans.get(0), parts).stepNanos());
         if (stages > 1) {
-            fitted = fitted.withLoopbackLatencyNanos(latency(plans.get(1), fitted, elapsed(reports.get(1))));
+            fitted = fitted.with(latency(plans.get(1), fitted, elapsed(reports.get(1))), fitted.measured());
         }
         double ratio = 1;
         for (int i = 0; i < plans.size(); i++) {
-            double processor = median(
-                    reports.get(i),
-                    step -> step.stream().mapToLong(StepReport::processorNanos).sum());
+            double processor = median(reports.get(i), StepReport::totalProcessorNanos);
             ratio *= processor / simulated(plans.get(i), fitted).processorNanos();
         }
-        return fitted.withMeasured(fitted.measured().withProcessor(Math.pow(ratio, 1.0 / plans.size())));
+        Measured measured = fitted.measured().withProcessor(Math.pow(ratio, 1.0 / plans.size()));
+        return fitted.with(fitted.loopbackLatencyNanos(), measured);
     }
 
     /** With which a step is simulated as long as it was measured; found by halving. */
@@ -96,7 +96,7 @@ final class ReferenceSteps {
         long above = Math.max(below, MOST_LATENCY_NANOS);
         while (above - below > below / 100 + 1) {
             long middle = (below + above) / 2;
-            if (simulated(plan, figures.withLoopbackLatencyNanos(middle)).stepNanos() < nanos) {
+            if (simulated(plan, figures.with(middle, figures.measured())).stepNanos() < nanos) {
                 below = middle;
             } else {
                 above = middle;
@@ -149,9 +149,7 @@ final class ReferenceSteps {
     }
 
     private static double elapsed(List<List<StepReport>> steps) {
-        return median(
-                steps,
-                step -> step.stream().mapToLong(StepReport::elapsedNanos).max().orElse(0));
+        return median(steps, StepReport::slowestNanos);
     }
 
     private static double median(List<List<StepReport>> steps, ToLongFunction<List<StepReport>> time) {

@@ -217,13 +217,9 @@ final class TrainCommand implements Callable<Integer> {
             execution.run(first + done, now, reports -> {
                 double loss = step.loss() < 0 ? Double.NaN : Execution.scalar(reports, step.loss());
                 losses.add(loss);
-                double slowest = reports.stream()
-                        .mapToLong(StepReport::elapsedNanos)
-                        .max()
-                        .orElse(0);
+                double slowest = StepReport.slowestNanos(reports);
                 millis.add(slowest / 1e6);
-                processorMillis.add(
-                        reports.stream().mapToLong(StepReport::processorNanos).sum() / 1e6);
+                processorMillis.add(StepReport.totalProcessorNanos(reports) / 1e6);
                 for (int rank = 0; rank < peaks.length; rank++) {
                     peaks[rank] = Math.max(peaks[rank], reports.get(rank).peakBytes());
                 }

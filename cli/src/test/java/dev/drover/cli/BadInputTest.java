@@ -208,20 +208,7 @@ class BadInputTest {
     }
 
     private String tiny(long memoryBytes) throws IOException {
-        return file("tiny.yaml", """
-                name: tiny
-                deviceTypes:
-                - name: tiny
-                  flopsPerSecondByDType: {f32: 1.0e12}
-                  usableShare: 0.5
-                  memoryBytes: %d
-                  memoryBytesPerSecond: 1.0e11
-                  opOverheadNanos: 1000
-                hosts:
-                - {deviceType: tiny, count: 1, devicesPerHost: 2}
-                intraHost: {bytesPerSecond: 1.0e10, latencyNanos: 1000, shared: true}
-                interHost: {bytesPerSecond: 1.0e9, latencyNanos: 10000, shared: true}
-                """.formatted(memoryBytes)).toString();
+        return file("tiny.yaml", CommandRun.tinyCluster(memoryBytes)).toString();
     }
 
     /** No advice to use micro-batches where the step cannot be cut in time. */

@@ -24,6 +24,24 @@ record CommandRun(int exitCode, String out, String err) {
         }
     }
 
+    /** The file of a cluster of two devices of this memory. */
+    static String tinyCluster(long memoryBytes) {
+        return """
+                name: tiny
+                deviceTypes:
+                - name: tiny
+                  flopsPerSecondByDType: {f32: 1.0e12}
+                  usableShare: 0.5
+                  memoryBytes: %d
+                  memoryBytesPerSecond: 1.0e11
+                  opOverheadNanos: 1000
+                hosts:
+                - {deviceType: tiny, count: 1, devicesPerHost: 2}
+                intraHost: {bytesPerSecond: 1.0e10, latencyNanos: 1000, shared: true}
+                interHost: {bytesPerSecond: 1.0e9, latencyNanos: 10000, shared: true}
+                """.formatted(memoryBytes);
+    }
+
     /** What was printed for people about a failure: the lines of the last message, without progress. */
     String message() {
         int at = err.lastIndexOf("drover: The ");

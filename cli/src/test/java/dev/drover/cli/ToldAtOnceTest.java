@@ -177,20 +177,9 @@ class ToldAtOnceTest {
                 "The memory (",
                 ") of the unpartitioned model must be at most that of this machine (");
         // Plans for other machines are good plans, but not here.
-        String cluster = Files.writeString(folder.resolve("large.yaml"), """
-                name: large
-                deviceTypes:
-                - name: tiny
-                  flopsPerSecondByDType: {f32: 1.0e15}
-                  usableShare: 0.5
-                  memoryBytes: 1000000000000000000
-                  memoryBytesPerSecond: 1.0e15
-                  opOverheadNanos: 1000
-                hosts:
-                - {deviceType: tiny, count: 1, devicesPerHost: 2}
-                intraHost: {bytesPerSecond: 1.0e10, latencyNanos: 1000, shared: true}
-                interHost: {bytesPerSecond: 1.0e9, latencyNanos: 10000, shared: true}
-                """).toString();
+        String cluster = Files.writeString(
+                        folder.resolve("large.yaml"), CommandRun.tinyCluster(1_000_000_000_000_000_000L))
+                .toString();
         CommandRun run = CommandRun.of("train", huge, "--run-folder", at("run"), "-c", cluster, "--mesh", "2");
         assertThat(run.exitCode()).as(run.err()).isEqualTo(2);
         assertThat(run.message())

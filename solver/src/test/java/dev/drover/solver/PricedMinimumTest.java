@@ -3,7 +3,6 @@ package dev.drover.solver;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Objects;
-import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
@@ -21,17 +20,9 @@ class PricedMinimumTest {
     }
 
     private static double least(Core core, double[] price) {
-        double least = Double.POSITIVE_INFINITY;
-        int[] x = new int[core.size];
-        for (boolean more = true; more; ) {
-            least = Math.min(least, priced(core, price, x));
-            more = false;
-            for (int v = 0; v < core.size && !more; v++) {
-                x[v] = (x[v] + 1) % core.domain[v];
-                more = x[v] > 0;
-            }
-        }
-        return least;
+        double[] least = {Double.POSITIVE_INFINITY};
+        RandomProblems.everyChoice(core, x -> least[0] = Math.min(least[0], priced(core, price, x)));
+        return least[0];
     }
 
     /** By exact elimination at once, and by sweeps where tables may hardly have an entry. */
@@ -40,11 +31,8 @@ class PricedMinimumTest {
         int compared = 0;
         int swept = 0;
         for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(300); i++, seed++) {
-            Core core = Reducer.reduce(
-                            RandomProblems.problem(seed),
-                            Set.of(SolveOptions.Technique.CONDENSE, SolveOptions.Technique.DOMINANCE))
-                    .core();
-            if (core == null || core.size == 0) {
+            Core core = RandomProblems.condensed(seed);
+            if (core == null) {
                 continue;
             }
             double[] price = new SplittableRandom(seed).doubles(core.rows, 0, 3).toArray();

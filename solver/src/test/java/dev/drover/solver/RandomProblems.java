@@ -2,7 +2,9 @@ package dev.drover.solver;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Small random problems and their best choice by brute force. */
@@ -17,6 +19,27 @@ final class RandomProblems {
     /** Returns how many seeds to run. */
     static int seeds(int normally) {
         return System.getProperty("seed") == null ? normally : 1;
+    }
+
+    /** What the reductions that lose nothing at any prices leave of a problem; null if they leave no variable. */
+    static @Nullable Core condensed(long seed) {
+        Core core = Reducer.reduce(
+                        problem(seed), Set.of(SolveOptions.Technique.CONDENSE, SolveOptions.Technique.DOMINANCE))
+                .core();
+        return core == null || core.size == 0 ? null : core;
+    }
+
+    /** Tells every choice of a core, in an array that changes. */
+    static void everyChoice(Core core, Consumer<int[]> told) {
+        int[] x = new int[core.size];
+        for (boolean more = true; more; ) {
+            told.accept(x);
+            more = false;
+            for (int v = 0; v < core.size && !more; v++) {
+                x[v] = (x[v] + 1) % core.domain[v];
+                more = x[v] > 0;
+            }
+        }
     }
 
     /** Up to 8 nodes of 4 strategies, with forbidden pairs, bijections, parallel edges and a limit that often binds. */

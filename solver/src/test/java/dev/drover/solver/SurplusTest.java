@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Arrays;
 import java.util.Objects;
-import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
@@ -16,20 +15,14 @@ class SurplusTest {
             least[v] = new double[core.domain[v]];
             Arrays.fill(least[v], Double.POSITIVE_INFINITY);
         }
-        double best = Double.POSITIVE_INFINITY;
-        int[] x = new int[core.size];
-        for (boolean more = true; more; ) {
+        RandomProblems.everyChoice(core, x -> {
             double cost = core.cost(x);
-            best = Math.min(best, cost);
             for (int v = 0; v < core.size; v++) {
                 least[v][x[v]] = Math.min(least[v][x[v]], cost);
             }
-            more = false;
-            for (int v = 0; v < core.size && !more; v++) {
-                x[v] = (x[v] + 1) % core.domain[v];
-                more = x[v] > 0;
-            }
-        }
+        });
+        // Each choice has a value of the first variable.
+        double best = Arrays.stream(least[0]).min().orElseThrow();
         for (double[] row : least) {
             for (int k = 0; k < row.length; k++) {
                 row[k] -= best;
@@ -42,11 +35,8 @@ class SurplusTest {
     void theSurplusOfEachValueIsThatOfTheBestChoiceWithIt() {
         int compared = 0;
         for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(300); i++, seed++) {
-            Core core = Reducer.reduce(
-                            RandomProblems.problem(seed),
-                            Set.of(SolveOptions.Technique.CONDENSE, SolveOptions.Technique.DOMINANCE))
-                    .core();
-            if (core == null || core.size == 0) {
+            Core core = RandomProblems.condensed(seed);
+            if (core == null) {
                 continue;
             }
             Elimination tree = Objects.requireNonNull(

@@ -53,7 +53,8 @@ public interface Calibration {
                     measured.stretched(factor));
         }
 
-        public Figures withLoopbackLatencyNanos(long nanos) {
+        /** The same with another latency and other times. */
+        public Figures with(long latencyNanos, Measured times) {
             return new Figures(
                     cores,
                     flopsPerSecondPerCoreByDType,
@@ -61,19 +62,7 @@ public interface Calibration {
                     memoryBytesPerSecond,
                     opOverheadNanos,
                     loopbackBytesPerSecond,
-                    nanos,
-                    measured);
-        }
-
-        public Figures withMeasured(Measured times) {
-            return new Figures(
-                    cores,
-                    flopsPerSecondPerCoreByDType,
-                    memoryBytes,
-                    memoryBytesPerSecond,
-                    opOverheadNanos,
-                    loopbackBytesPerSecond,
-                    loopbackLatencyNanos,
+                    latencyNanos,
                     times);
         }
     }

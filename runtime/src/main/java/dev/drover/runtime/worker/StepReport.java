@@ -1,5 +1,6 @@
 package dev.drover.runtime.worker;
 
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -13,5 +14,15 @@ public record StepReport(
         long step, long elapsedNanos, long processorNanos, long peakBytes, Map<String, Double> scalars) {
     public StepReport {
         scalars = Map.copyOf(scalars);
+    }
+
+    /** Time of a step: that of its slowest worker. */
+    public static long slowestNanos(List<StepReport> workers) {
+        return workers.stream().mapToLong(StepReport::elapsedNanos).max().orElse(0);
+    }
+
+    /** Processor time of a step, of all workers together. */
+    public static long totalProcessorNanos(List<StepReport> workers) {
+        return workers.stream().mapToLong(StepReport::processorNanos).sum();
     }
 }
