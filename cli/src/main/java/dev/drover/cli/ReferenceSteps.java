@@ -15,6 +15,7 @@ import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.worker.StepReport;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.DoubleFunction;
 import java.util.function.ToLongFunction;
 
 /**
@@ -24,12 +25,15 @@ import java.util.function.ToLongFunction;
  * <pre>
  *   all workers shard one stage    -> all times are stretched until the simulated step takes what was measured
  *   a pipeline                     -> the latency between stages, the same way: a stage that waits for a message waits for a processor too
+ *   a pipeline of sharded stages   -> the collectives of groups, the same way: a member waits while other stages compute
  * </pre>
  */
 final class ReferenceSteps {
     private static final String MODEL = "gpt:layers=2,hidden=96,heads=4,seq=64,batch=16";
     private static final int MOST_STAGES = 4;
     private static final int MICRO_BATCHES = 8;
+    private static final int GROUPED_STAGES = 2;
+    private static final int GROUPED_MICRO_BATCHES = 4;
     /** Each plan is run so often, the plans in turn: a machine's speed changes within seconds. */
     private static final int ROUNDS = 3;
 
@@ -40,6 +44,15 @@ final class ReferenceSteps {
 
     /** A fiftieth of a second: longer is no latency. */
     private static final long MOST_LATENCY_NANOS = 20_000_000L;
+
+    /** Beyond these, other things than the collectives of groups take the time. */
+    private static final double LEAST_STRETCH = 0.5;
+
+    private static final double MOST_STRETCH = 4;
+    /** Of a step that collectives of groups must take at least, so that it tells about them. */
+    private static final double LEAST_SHARE = 0.05;
+
+    private static final int HALVINGS = 12;
 
     private final Workers processes;
     private final int workers;
@@ -66,8 +79,13 @@ final class ReferenceSteps {
     private Figures fit(Figures parts) {
         List<Planned> plans = new ArrayList<>(List.of(plan(parts, 1, workers, 1)));
         int stages = stages();
-        if (stages > 1) {
+        boolean pipeline = stages > 1;
+        if (pipeline) {
             plans.add(plan(parts, stages, workers / stages, MICRO_BATCHES));
+        }
+        boolean groups = workers > GROUPED_STAGES && workers % GROUPED_STAGES == 0;
+        if (groups) {
+            plans.add(plan(parts, GROUPED_STAGES, workers / GROUPED_STAGES, GROUPED_MICRO_BATCHES));
         }
         List<List<List<StepReport>>> reports = new ArrayList<>();
         plans.forEach(plan -> reports.add(new ArrayList<>()));
@@ -78,8 +96,11 @@ final class ReferenceSteps {
         }
         Figures fitted = parts.stretched(
                 elapsed(reports.get(0)) / simulated(plans.get(0), parts).stepNanos());
-        if (stages > 1) {
-            fitted = fitted.with(latency(plans.get(1), fitted, elapsed(reports.get(1))), fitted.measured());
+        if (pipeline) {
+            fitted = withLatency(fitted, plans.get(1), elapsed(reports.get(1)));
+        }
+        if (groups) {
+            fitted = withGroups(fitted, plans.get(2), elapsed(reports.get(2)));
         }
         double ratio = 1;
         for (int i = 0; i < plans.size(); i++) {
@@ -90,19 +111,49 @@ final class ReferenceSteps {
         return fitted.with(fitted.loopbackLatencyNanos(), measured);
     }
 
-    /** With which a step is simulated as long as it was measured; found by halving. */
-    private long latency(Planned plan, Figures figures, double nanos) {
-        long below = figures.loopbackLatencyNanos();
-        long above = Math.max(below, MOST_LATENCY_NANOS);
-        while (above - below > below / 100 + 1) {
-            long middle = (below + above) / 2;
-            if (simulated(plan, figures.with(middle, figures.measured())).stepNanos() < nanos) {
+    /** With the latency with which a step is simulated as long as it was measured. */
+    private Figures withLatency(Figures figures, Planned plan, double nanos) {
+        double least = (double) figures.loopbackLatencyNanos();
+        return fitted(
+                plan,
+                nanos,
+                least,
+                Math.max(least, MOST_LATENCY_NANOS),
+                latency -> figures.with(Math.round(latency), figures.measured()));
+    }
+
+    /** The same with the collectives of less than all workers. */
+    private Figures withGroups(Figures figures, Planned plan, double nanos) {
+        SimulatedStep before = simulated(plan, figures);
+        if (before.collectiveNanos() < LEAST_SHARE * before.stepNanos()) {
+            return figures;
+        }
+        String all = Measured.ALL_REDUCE + workers;
+        return fitted(
+                plan,
+                nanos,
+                LEAST_STRETCH,
+                MOST_STRETCH,
+                factor -> figures.with(
+                        figures.loopbackLatencyNanos(),
+                        figures.measured()
+                                .stretched(kind -> kind.startsWith(Measured.ALL_REDUCE) && !kind.equals(all), factor)));
+    }
+
+    /** Of figures by a number, those with which a step is simulated as long as it was measured; found by halving. */
+    private Figures fitted(
+            Planned plan, double nanos, double least, double most, DoubleFunction<Figures> figuresByNumber) {
+        double below = least;
+        double above = most;
+        for (int i = 0; i < HALVINGS; i++) {
+            double middle = Math.sqrt(below * above);
+            if (simulated(plan, figuresByNumber.apply(middle)).stepNanos() < nanos) {
                 below = middle;
             } else {
                 above = middle;
             }
         }
-        return below;
+        return figuresByNumber.apply(below);
     }
 
     private SimulatedStep simulated(Planned plan, Figures figures) {

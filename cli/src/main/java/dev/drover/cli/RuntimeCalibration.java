@@ -18,6 +18,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.DoubleSupplier;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -42,6 +43,8 @@ final class RuntimeCalibration implements Calibration {
     private static final int EXCHANGE_STEPS = 41;
     /** Above it the machine has other work to do. */
     private static final double MOST_DELAY = 1.3;
+    /** Share of the processors in use below which the machine is free. */
+    private static final double FREE_LOAD = 0.4;
 
     /** After so long no more steps are begun. */
     private static final long ENOUGH_NANOS = 400_000_000L;
@@ -119,10 +122,31 @@ final class RuntimeCalibration implements Calibration {
 
     @Override
     public boolean isComplete(Figures kept) {
+        return isComplete(kept, ThisMachine::processorLoad);
+    }
+
+    /** Figures that were measured beside other work serve while there is other work. */
+    boolean isComplete(Figures kept, DoubleSupplier loadNow) {
         Measured measured = kept.measured();
-        return measured.knows(Measured.PROCESSOR)
+        boolean all = measured.knows(Measured.PROCESSOR)
+                && measured.knows(Measured.DELAY)
                 && measured.knows("convolution")
-                && (workers == 1 || (measured.knows("send") && measured.knows("first-call")));
+                && (workers == 1 || (measured.knows("send") && measured.knows("first-call")))
+                && groupSizes().allMatch(members -> measured.knows(Measured.ALL_REDUCE + members));
+        if (!all || measured.delay() <= MOST_DELAY) {
+            return all;
+        }
+        if (loadNow.getAsDouble() < FREE_LOAD) {
+            return false;
+        }
+        Output.progress("this machine was measured beside other work, and still has some, so predicted steps may be too"
+                + " long; it is measured again by the first command that finds it free");
+        return true;
+    }
+
+    /** Of collectives: all workers, and those of the meshes of a pipeline. */
+    private IntStream groupSizes() {
+        return IntStream.rangeClosed(2, workers).filter(members -> workers % members == 0);
     }
 
     @Override
@@ -162,29 +186,29 @@ final class RuntimeCalibration implements Calibration {
             put(nanos, "transcendental", matrix.elements(), Math.max(0.1 * logistic, logistic - pass));
             if (workers > 1) {
                 messages(processes, nanos);
-                collectives(processes, workers, nanos);
+                groupSizes().forEach(members -> collectives(processes, members, nanos));
             }
-            if (workers > 2 && workers % 2 == 0) {
-                collectives(processes, 2, nanos);
-            }
-            Figures parts = figures(processes, cores, share, new Measured(workers > cores ? cores : 0, nanos));
-            tellOtherWork();
+            Measured measured = new Measured(workers > cores ? cores : 0, nanos).withDelay(delay());
+            Figures parts = figures(processes, cores, share, measured);
+            tellOtherWork(measured.delay());
             Output.progress("measuring whole steps");
             return ReferenceSteps.fit(processes, workers, parts);
         }
     }
 
     /** Computing alone takes longer than its processor time only if others want the processors too. */
-    private void tellOtherWork() {
+    private double delay() {
         List<Double> sorted = delays.stream().sorted().toList();
-        double delay = sorted.get(sorted.size() / 2);
+        return sorted.get(sorted.size() / 2);
+    }
+
+    private static void tellOtherWork(double delay) {
         if (delay > MOST_DELAY) {
             Output.progress(String.format(
                     Locale.ROOT,
-                    "other work takes some %.0f %% of the processors now, so steps are measured too long;"
-                            + " maybe measure again later: delete %s",
-                    100 * (1 - 1 / delay),
-                    folder));
+                    "other work takes some %.0f %% of the processors now, so predicted steps may be too long;"
+                            + " the first command that finds the machine free measures it again",
+                    100 * (1 - 1 / delay)));
         }
     }
 
@@ -249,7 +273,7 @@ final class RuntimeCalibration implements Calibration {
             double unit =
                     exchangeNanos(processes, square(n), List.of(DOT, ALL_REDUCE.replace("GROUPS", groups(members))), 4);
             double product = dots.nanos("dot", 2.0 * n * n * n);
-            put(nanos, "all-reduce/" + members, 4L * n * n, Math.max(0.2 * unit, unit - product));
+            put(nanos, Measured.ALL_REDUCE + members, 4L * n * n, Math.max(0.2 * unit, unit - product));
         }
     }
 

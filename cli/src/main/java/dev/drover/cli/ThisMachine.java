@@ -14,12 +14,30 @@ final class ThisMachine {
     /** More threads than this for each processor only wait. */
     private static final int MOST_THREADS_A_PROCESSOR = 4;
 
+    private static final long LOAD_MILLIS = 300;
+
     private ThisMachine() {}
 
     static long memoryBytes() {
         return ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system
                 ? system.getTotalMemorySize()
                 : Runtime.getRuntime().maxMemory();
+    }
+
+    /** Share of the processors that is in use while this waits; 1 where that is not known. */
+    static double processorLoad() {
+        if (!(ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system)) {
+            return 1;
+        }
+        double sinceStart = system.getCpuLoad();
+        try {
+            Thread.sleep(LOAD_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return 1;
+        }
+        double load = system.getCpuLoad();
+        return sinceStart < 0 || load < 0 ? 1 : load;
     }
 
     /** Fails with {@link UserError} where the workers of a plan would allocate more than there is; a plan may be for other machines. */

@@ -9,10 +9,10 @@ import java.util.TreeMap;
 @FunctionalInterface
 public interface Calibration {
 
-    /** The figures; a few seconds at most. */
+    /** The figures. */
     Figures measure();
 
-    /** Whether figures that were kept are all that {@link #measure} would measure today. */
+    /** Whether figures that were kept are as good as those that {@link #measure} would find now. */
     default boolean isComplete(Figures kept) {
         return true;
     }

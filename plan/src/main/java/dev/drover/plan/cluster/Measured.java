@@ -6,6 +6,7 @@ import java.util.Collections;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 
 /**
  * What was measured on the devices of one machine while all of them worked: times by size, for kinds of work.
@@ -22,6 +23,7 @@ import java.util.TreeMap;
  *   send              bytes        what a message between stages costs the sender's computing
  *   all-reduce/N      bytes        among N devices, all groups at the same time
  *   processor         nanoseconds  of a processor that so much computing takes; less where the runtime and messages take turns with it
+ *   delay             1            thousandths: computing's time over its processor time; above 1000 if other work was on the machine
  * </pre>
  *
  * @param processors that the devices of a host share: when fewer devices than all compute, they are faster; 0 if each has its own
@@ -31,6 +33,12 @@ public record Measured(int processors, SortedMap<String, SortedMap<Long, Double>
 
     /** Kind of {@link #processorNanos}. */
     public static final String PROCESSOR = "processor";
+
+    /** Kind that tells of other work. */
+    public static final String DELAY = "delay";
+
+    /** Kinds of collectives, with the number of devices behind. */
+    public static final String ALL_REDUCE = "all-reduce/";
 
     /** Nothing. */
     public static final Measured NONE = new Measured(0, Collections.emptySortedMap());
@@ -60,20 +68,40 @@ public record Measured(int processors, SortedMap<String, SortedMap<Long, Double>
 
     /** Where everything takes {@code factor} times as long; computing gets the same share of the processors. */
     public Measured stretched(double factor) {
-        SortedMap<String, SortedMap<Long, Double>> nanos = new TreeMap<>();
-        nanosBySizeByKind.forEach((kind, times) -> {
-            SortedMap<Long, Double> longer = new TreeMap<>();
-            times.forEach((size, time) ->
-                    longer.put(size, kind.equals(PROCESSOR) ? time : (double) Math.round(time * factor)));
-            nanos.put(kind, longer);
+        return stretched(kind -> !kind.equals(PROCESSOR) && !kind.equals(DELAY), factor);
+    }
+
+    /** Where work of some kinds takes {@code factor} times as long. */
+    public Measured stretched(Predicate<String> kinds, double factor) {
+        SortedMap<String, SortedMap<Long, Double>> nanos = new TreeMap<>(nanosBySizeByKind);
+        nanos.replaceAll((kind, times) -> {
+            SortedMap<Long, Double> longer = new TreeMap<>(times);
+            if (kinds.test(kind)) {
+                longer.replaceAll((size, time) -> (double) Math.round(time * factor));
+            }
+            return longer;
         });
         return new Measured(processors, nanos);
     }
 
     /** Where computing has a processor for {@code share} of the time that it takes. */
     public Measured withProcessor(double share) {
+        return with(PROCESSOR, 1_000_000L, 1e6 * share);
+    }
+
+    /** Where computing took {@code ratio} times its processor time while it was measured. */
+    public Measured withDelay(double ratio) {
+        return with(DELAY, 1, 1e3 * ratio);
+    }
+
+    /** The ratio of {@link #withDelay}; 1 if it is not known. */
+    public double delay() {
+        return knows(DELAY) ? nanos(DELAY, 1) / 1e3 : 1;
+    }
+
+    private Measured with(String kind, long size, double nanosOfKind) {
         SortedMap<String, SortedMap<Long, Double>> nanos = new TreeMap<>(nanosBySizeByKind);
-        nanos.put(PROCESSOR, new TreeMap<>(Map.of(1_000_000L, (double) Math.round(1e6 * share))));
+        nanos.put(kind, new TreeMap<>(Map.of(size, (double) Math.round(nanosOfKind))));
         return new Measured(processors, nanos);
     }
 

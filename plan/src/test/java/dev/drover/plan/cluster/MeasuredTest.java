@@ -41,8 +41,14 @@ class MeasuredTest {
 
     @Test
     void stretchedTimesAreLongerButComputingsShareOfTheProcessors() {
-        Measured slow =
-                new Measured(2, TIMES.nanosBySizeByKind()).withProcessor(0.8).stretched(3);
+        Measured slow = new Measured(2, TIMES.nanosBySizeByKind())
+                .withProcessor(0.8)
+                .withDelay(1.5)
+                .stretched(3);
+        assertThat(slow.delay()).isEqualTo(1.5);
+        assertThat(TIMES.delay()).isEqualTo(1);
+        assertThat(slow.stretched(kind -> kind.equals("pass"), 2).nanos("pass", 100))
+                .isEqualTo(60);
         assertThat(slow.nanos("pass", 100)).isEqualTo(30);
         assertThat(slow.nanos("all-reduce/2", 10_000)).isEqualTo(600);
         // Four devices on two processors: half of the time, of which the runtime takes a fifth.

@@ -52,8 +52,8 @@ public record CollectiveTimes(int devices, Link link, int sharers, Measured meas
         if (n == 1) {
             return 0;
         }
-        if (measured.knows("all-reduce/" + n)) {
-            return measuredNanos("all-reduce/" + n, kind, sizeBytes);
+        if (measured.knows(Measured.ALL_REDUCE + n)) {
+            return measuredNanos(Measured.ALL_REDUCE + n, kind, sizeBytes);
         }
         double alpha = link.latencyNanos();
         double wholeNanos = sizeBytes * 1e9 * sharers / link.bytesPerSecond();
