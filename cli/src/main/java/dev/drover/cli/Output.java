@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import java.io.IOException;
+import java.io.Writer;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -39,20 +40,29 @@ final class Output {
         System.err.println("drover: " + line);
     }
 
-    /** Writes a file and the folders that it needs. Fails with {@link UserError}. */
-    static void write(Path file, String text) {
-        try {
-            Path folder = file.toAbsolutePath().getParent();
-            if (folder != null) {
-                Files.createDirectories(folder);
-            }
-            Files.writeString(file, text);
+    /** Writes a part of a file's text. */
+    @FunctionalInterface
+    interface Text {
+        void writeTo(Writer writer) throws IOException;
+    }
+
+    /** Writes a file that {@link #checkWritable} has seen. Fails with {@link UserError}, such as where the disk is full. */
+    static void write(Path file, Text text) {
+        try (Writer writer = Files.newBufferedWriter(file)) {
+            text.writeTo(writer);
         } catch (IOException e) {
-            throw new UserError("The file (" + file + ") must be writable, but " + FileReason.of(e) + ".", e);
+            throw unwritable(file, e, "Maybe make room, or take another path.");
         }
     }
 
-    /** Fails with {@link UserError} if a file cannot be written, before work is done for it. Leaves no file behind. */
+    static void write(Path file, String text) {
+        write(file, writer -> writer.write(text));
+    }
+
+    /**
+     * Fails with {@link UserError} if a file cannot be written, before work is done for it: all files that options name are checked here.
+     * The folder must be there, since one that is not is a slip of the pen. Leaves no file behind.
+     */
     static void checkWritable(Path file) {
         try {
             boolean isNew = !Files.exists(file);
@@ -62,21 +72,12 @@ final class Output {
                 Files.delete(file);
             }
         } catch (IOException e) {
-            throw new UserError(
-                    "The file (" + file + ") must be writable, but " + FileReason.of(e) + ".",
-                    "Maybe make the folder first, or take another path.");
+            throw unwritable(file, e, "Maybe make the folder first, or take another path.");
         }
     }
 
-    /** Fails with {@link UserError} if a file cannot be written after its folders have been made. Leaves nothing behind. */
-    static void checkWritableWithFolders(Path file) {
-        Path folder = file.toAbsolutePath().getParent();
-        if (folder != null) {
-            checkFolder("folder", folder);
-            if (Files.isDirectory(folder)) {
-                checkWritable(file);
-            }
-        }
+    private static UserError unwritable(Path file, IOException e, String maybe) {
+        return new UserError("The file (" + file + ") must be writable, but " + FileReason.of(e) + ".", maybe);
     }
 
     /**

@@ -43,7 +43,7 @@ final class PlanCommand implements Callable<Integer> {
         Planned planned = options.plan(loaded, 4);
         double millis = (System.nanoTime() - start) / 1e6;
         if (output != null) {
-            PlanText.write(planned.plan(), output);
+            Output.write(output, PlanText.print(planned.plan()));
         }
         if (json) {
             Output.json(PlanTables.json(planned, millis));

@@ -34,7 +34,7 @@ final class ReportCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        Output.checkWritableWithFolders(output);
+        Output.checkWritable(output);
         StoredPlan stored = PlanOptions.stored(plan, model);
         Output.write(output, ReportPage.of(stored.compiled(), stored.model().flat(), null));
         if (json) {

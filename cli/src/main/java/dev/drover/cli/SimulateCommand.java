@@ -1,12 +1,7 @@
 package dev.drover.cli;
 
-import dev.drover.ir.FileReason;
-import dev.drover.ir.UserError;
 import dev.drover.plan.sim.ChromeTrace;
 import dev.drover.planner.search.Planned;
-import java.io.IOException;
-import java.io.Writer;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -46,12 +41,7 @@ final class SimulateCommand implements Callable<Integer> {
         }
         Planned planned = PlanOptions.stored(plan, model).compiled();
         if (trace != null) {
-            try (Writer writer = Files.newBufferedWriter(trace)) {
-                ChromeTrace.write(planned.simulated(), writer);
-            } catch (IOException e) {
-                throw new UserError(
-                        "The trace file (" + trace + ") must be writable, but " + FileReason.of(e) + ".", e);
-            }
+            Output.write(trace, writer -> ChromeTrace.write(planned.simulated(), writer));
         }
         if (json) {
             Output.json(PlanTables.json(planned, (System.nanoTime() - start) / 1e6));

@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.drover.plan.cluster.ClusterText;
 import dev.drover.plan.cluster.Presets;
 import java.io.IOException;
-import java.io.OutputStream;
-import java.io.PrintStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -306,29 +304,5 @@ class BadInputTest {
                         + " \"edges\": {\"nodes\": [], \"costs\": []}}}");
         assertMistake(CommandRun.of("solve", negative.toString()), "-1", "Maybe");
         assertMistake(CommandRun.of("solve", negative.toString(), "--timeout", "0"), "timeout (0.0)");
-    }
-
-    /** A standard output that takes nothing, as a full disk. */
-    @Test
-    void anOutputThatFails() throws IOException {
-        Path problem = file(
-                "p.json",
-                "{\"problem\": {\"name\": \"p\", \"nodes\": {\"intervals\": [[0, 1]], \"costs\": [[1]], \"usages\": [[0]]},"
-                        + " \"edges\": {\"nodes\": [], \"costs\": []}, \"usage_limit\": 1}}");
-        PrintStream before = System.out;
-        try {
-            System.setOut(new PrintStream(
-                    new OutputStream() {
-                        @Override
-                        public void write(int b) throws IOException {
-                            throw new IOException("No space left on device");
-                        }
-                    },
-                    true));
-            assertThat(Main.run("solve", problem.toString(), "--json")).isEqualTo(2);
-            assertThat(Main.run("--help")).isEqualTo(2);
-        } finally {
-            System.setOut(before);
-        }
     }
 }

@@ -8,18 +8,15 @@ import java.nio.charset.StandardCharsets;
 record CommandRun(int exitCode, String out, String err) {
 
     static synchronized CommandRun of(String... args) {
-        PrintStream out = System.out;
         PrintStream err = System.err;
         ByteArrayOutputStream outBytes = new ByteArrayOutputStream();
         ByteArrayOutputStream errBytes = new ByteArrayOutputStream();
         try {
-            System.setOut(new PrintStream(outBytes, true, StandardCharsets.UTF_8));
             System.setErr(new PrintStream(errBytes, true, StandardCharsets.UTF_8));
-            int code = Main.run(args);
+            int code = Main.run(new StandardOutput(outBytes, null), args);
             return new CommandRun(
                     code, outBytes.toString(StandardCharsets.UTF_8), errBytes.toString(StandardCharsets.UTF_8));
         } finally {
-            System.setOut(out);
             System.setErr(err);
         }
     }

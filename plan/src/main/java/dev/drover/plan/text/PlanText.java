@@ -42,14 +42,6 @@ public final class PlanText {
         }
     }
 
-    public static void write(Plan plan, Path file) {
-        try {
-            Files.writeString(file, print(plan));
-        } catch (IOException e) {
-            throw new UserError("The plan file (" + file + ") must be writable, but " + FileReason.of(e) + ".", e);
-        }
-    }
-
     public static Plan read(Path file) {
         try {
             return parse(Files.readString(file, StandardCharsets.UTF_8), file.toString());
