@@ -1,21 +1,27 @@
 package dev.drover.cli;
 
 import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
 /** One command run in this process, with what it printed. */
 record CommandRun(int exitCode, String out, String err) {
 
-    static synchronized CommandRun of(String... args) {
+    static CommandRun of(String... args) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        CommandRun run = into(out, args);
+        return new CommandRun(run.exitCode(), out.toString(StandardCharsets.UTF_8), run.err());
+    }
+
+    /** With a standard output of its own, which is not kept. */
+    static synchronized CommandRun into(OutputStream out, String... args) {
         PrintStream err = System.err;
-        ByteArrayOutputStream outBytes = new ByteArrayOutputStream();
         ByteArrayOutputStream errBytes = new ByteArrayOutputStream();
         try {
             System.setErr(new PrintStream(errBytes, true, StandardCharsets.UTF_8));
-            int code = Main.run(new StandardOutput(outBytes, null), args);
-            return new CommandRun(
-                    code, outBytes.toString(StandardCharsets.UTF_8), errBytes.toString(StandardCharsets.UTF_8));
+            int code = Main.run(new StandardOutput(out, null), args);
+            return new CommandRun(code, "", errBytes.toString(StandardCharsets.UTF_8));
         } finally {
             System.setErr(err);
         }

@@ -40,19 +40,23 @@ class StandardOutputTest {
     @Test
     void aFullDiskIsAMistakeOfEachCommand() {
         for (String[] command : COMMANDS) {
-            assertThat(Main.run(new StandardOutput(failingWith("No space left on device"), null), command))
-                    .isEqualTo(2);
+            CommandRun run = CommandRun.into(failingWith("No space left on device"), command);
+            assertThat(run.exitCode()).isEqualTo(2);
+            assertThat(run.message())
+                    .startsWith(
+                            "drover: The standard output must take what the command prints, but the system says: No");
         }
     }
 
     @Test
     void aReaderThatHasEndedHasWhatItWanted() {
         for (String[] command : COMMANDS) {
-            assertThat(Main.run(new StandardOutput(failingWith("Broken pipe"), null), command))
-                    .isEqualTo(141);
+            CommandRun run = CommandRun.into(failingWith("Broken pipe"), command);
+            assertThat(run.exitCode()).isEqualTo(141);
+            assertThat(run.err()).doesNotContain("output");
         }
-        // What was wrong before is told before.
-        assertThat(Main.run(new StandardOutput(failingWith("Broken pipe"), null), "plan"))
+        // What was wrong before comes first.
+        assertThat(CommandRun.into(failingWith("Broken pipe"), "plan").exitCode())
                 .isEqualTo(2);
     }
 

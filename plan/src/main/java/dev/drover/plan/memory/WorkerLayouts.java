@@ -20,15 +20,15 @@ public final class WorkerLayouts {
 
     private record Input(ValueRef value, ArrayShape shape, boolean persistent) {}
 
-    /** All that a layout follows from; with whom a worker exchanges values does not matter. */
-    private record Twins(List<Integer> meshRanks, List<Input> inputs, List<Task> tasks, Set<ValueRef> fetched) {
+    /** All that a layout follows from, with the first rank of the mesh; with whom a worker exchanges values does not matter. */
+    private record Twins(int meshRank, List<Input> inputs, List<Task> tasks, Set<ValueRef> fetched) {
         static Twins of(WorkerPlan worker) {
             Set<ValueRef> fetched = new HashSet<>();
             for (Fetch fetch : worker.fetches()) {
                 fetched.add(fetch.value());
             }
             return new Twins(
-                    worker.meshRanks(),
+                    worker.meshRanks().get(0),
                     worker.feeds().stream()
                             .map(feed -> new Input(feed.value(), feed.shape(), feed.persistent()))
                             .toList(),

@@ -16,6 +16,9 @@ final class Network {
     private final Map<String, Double> bytesPerNanoByLink = new HashMap<>();
     private final Map<String, Integer> usersByLink = new HashMap<>();
     private final List<Transfer> transfers = new ArrayList<>();
+    /** Whether transfers were begun since links were shared among them: many begin at once. */
+    private boolean begun;
+
     private double now;
 
     Network(Cluster cluster) {
@@ -55,7 +58,9 @@ final class Network {
     }
 
     void start(int from, int to, long bytes, double at) {
-        flow(at);
+        if (at != now) {
+            flow(at);
+        }
         Link link = cluster.link(from, to);
         boolean inside = cluster.host(from) == cluster.host(to);
         double bytesPerNano = link.bytesPerSecond() / 1e9;
@@ -71,11 +76,12 @@ final class Network {
             bytesPerNanoByLink.put(name, bytesPerNano);
         }
         transfers.add(new Transfer(from, to, at, at + link.latencyNanos(), links, bytes));
-        share();
+        begun = true;
     }
 
     /** When something changes next; infinite if nothing is under way. */
     double nextNanos() {
+        shareIfBegun();
         double next = Double.POSITIVE_INFINITY;
         for (Transfer transfer : transfers) {
             next = Math.min(next, transfer.nextNanos(now));
@@ -92,12 +98,19 @@ final class Network {
                 done.add(transfer);
             }
         }
-        transfers.removeAll(done);
+        transfers.removeIf(transfer -> transfer.isDone(now));
         share();
         return done;
     }
 
+    private void shareIfBegun() {
+        if (begun) {
+            share();
+        }
+    }
+
     private void flow(double at) {
+        shareIfBegun();
         for (Transfer transfer : transfers) {
             if (transfer.flows(now)) {
                 transfer.remainingBytes -= transfer.bytesPerNano * (at - now);
@@ -110,6 +123,7 @@ final class Network {
     }
 
     private void share() {
+        begun = false;
         usersByLink.clear();
         for (Transfer transfer : transfers) {
             if (transfer.flows(now)) {

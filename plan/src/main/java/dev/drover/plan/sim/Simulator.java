@@ -40,6 +40,7 @@ public final class Simulator {
     private final ExecutionPlan plan;
     private final ProgramCost cost;
     private final List<Worker> workers = new ArrayList<>();
+    private final Map<Integer, Mesh> meshByFirstRank = new HashMap<>();
     private final Network network;
     private final List<Span> spans = new ArrayList<>();
     private final Map<String, ProgramCost.ProgramTime> timeByProgramAndMesh = new HashMap<>();
@@ -72,11 +73,20 @@ public final class Simulator {
         this.processors = measured.processors();
         this.devices = cluster.devices();
         for (WorkerPlan worker : plan.workers()) {
+            Mesh mesh = meshByFirstRank.computeIfAbsent(worker.meshRanks().get(0), rank -> new Mesh());
             workers.add(new Worker(
                     worker,
+                    mesh,
                     layouts.of(worker),
                     cluster.deviceType(worker.rank()).memoryBytes()));
+            mesh.workers.add(workers.get(workers.size() - 1));
         }
+    }
+
+    /** The devices that run programs in step. Whoever comes to a program waits; the last one begins it for all. */
+    private static final class Mesh {
+        private final List<Worker> workers = new ArrayList<>();
+        private int waiting;
     }
 
     /** One step on devices whose backend is not known. */
@@ -199,6 +209,7 @@ public final class Simulator {
 
     private final class Worker {
         private final WorkerPlan plan;
+        private final Mesh mesh;
         private final WorkerLayout layout;
         private final long limitBytes;
         private final long[] liveBytesByTask;
@@ -217,6 +228,7 @@ public final class Simulator {
         private boolean sending;
         private boolean receiving;
         private int next;
+        private boolean waits;
         /** Of what the compute lane does now, at the speed at which times were measured. */
         private double remainingNanos;
 
@@ -230,8 +242,9 @@ public final class Simulator {
         private double collectiveNanos;
         private double pointToPointNanos;
 
-        Worker(WorkerPlan plan, WorkerLayout layout, long limitBytes) {
+        Worker(WorkerPlan plan, Mesh mesh, WorkerLayout layout, long limitBytes) {
             this.plan = plan;
+            this.mesh = mesh;
             this.layout = layout;
             this.limitBytes = limitBytes;
             this.liveBytesByTask = layout.liveBytesByTask();
@@ -368,23 +381,24 @@ public final class Simulator {
         }
 
         private boolean startRun(Task.Run run) {
-            List<Worker> mesh = new ArrayList<>();
-            for (int rank : plan.meshRanks()) {
-                Worker other = workers.get(rank);
-                mesh.add(other);
-                if (other.atEnd != null && other != this && other.remainingNanos <= 0) {
-                    other.advance();
-                }
-                if (other.atEnd != null
-                        || other.next >= other.plan.tasks().size()
-                        || !other.plan.tasks().get(other.next).equals(run)
-                        || !other.isReady(run)) {
-                    return false;
-                }
+            if (waits || !isReady(run)) {
+                return false;
             }
+            waits = true;
+            mesh.waiting++;
+            if (mesh.waiting < mesh.workers.size()) {
+                return false;
+            }
+            mesh.waiting = 0;
             ProgramCost.ProgramTime time = programTime(run, plan);
             Program program = Simulator.this.plan.programs().get(run.program());
-            for (Worker worker : mesh) {
+            for (Worker worker : mesh.workers) {
+                Task other = worker.plan.tasks().get(worker.next);
+                if (!other.equals(run)) {
+                    throw new IllegalStateException("The task (" + other + ") of rank " + worker.plan.rank()
+                            + " must be that of rank " + plan.rank() + " (" + run + ").");
+                }
+                worker.waits = false;
                 worker.begin(
                         program.name(),
                         run.microBatch(),

@@ -177,9 +177,10 @@ public final class ExecutionPlanBuilder {
         addPost();
         List<WorkerPlan> workers = new ArrayList<>();
         for (int stage = 0; stage < schedule.stages(); stage++) {
-            List<Integer> meshRanks = IntStream.range(stage * devices, (stage + 1) * devices)
+            // A copy that is not copied again by each of the workers.
+            List<Integer> meshRanks = List.copyOf(IntStream.range(stage * devices, (stage + 1) * devices)
                     .boxed()
-                    .toList();
+                    .toList());
             for (int device = 0; device < devices; device++) {
                 workers.add(worker(stage, device, meshRanks));
             }

@@ -18,7 +18,7 @@ public final class ExecutionPlanChecker {
     public static void check(ExecutionPlan plan) {
         for (int rank = 0; rank < plan.workers().size(); rank++) {
             WorkerPlan worker = plan.workers().get(rank);
-            if (worker.rank() != rank || !worker.meshRanks().contains(rank)) {
+            if (worker.rank() != rank || worker.device() < 0) {
                 throw new IllegalArgumentException("The rank (" + worker.rank() + ") of worker (" + rank
                         + ") must be its position, and among its mesh's " + worker.meshRanks() + ".");
             }

@@ -18,8 +18,11 @@ public record WorkerPlan(
         fetches = List.copyOf(fetches);
     }
 
-    /** This worker's number in its stage's mesh. */
+    /** This worker's number in its stage's mesh; -1 if it is not one of its ranks. */
     public int device() {
-        return meshRanks.indexOf(rank);
+        // Ranks mostly follow each other, and there may be very many.
+        int inOrder = rank - meshRanks.get(0);
+        boolean found = inOrder >= 0 && inOrder < meshRanks.size() && meshRanks.get(inOrder) == rank;
+        return found ? inOrder : meshRanks.indexOf(rank);
     }
 }

@@ -22,10 +22,12 @@ import dev.drover.plan.cluster.Link;
 import dev.drover.plan.cluster.Measured;
 import dev.drover.plan.memory.Liveness;
 import dev.drover.plan.memory.MemoryKind;
+import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.schedule.Schedule;
 import dev.drover.plan.schedule.ScheduleKind;
 import dev.drover.plan.schedule.ScheduleLength;
 import dev.drover.plan.schedule.Schedules;
+import dev.drover.plan.sharding.Sharding;
 import dev.drover.plan.stage.CutStep;
 import dev.drover.plan.stage.Passes;
 import dev.drover.plan.stage.Phase;
@@ -42,6 +44,7 @@ import dev.drover.plan.task.ValueRef;
 import dev.drover.plan.task.WorkerPlan;
 import java.io.StringWriter;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -264,6 +267,33 @@ class SimulatorTest {
     }
 
     /** The stages of a chain, one layer each: forward work by counting, all else where its values are. */
+    /** Thousands of devices that do the same: neither a deep stack nor time that grows with their square. */
+    @Test
+    void manyDevicesTakeAStepAsLongAsOne() {
+        int devices = 5_000;
+        CutStep cut = TimeCut.cut(ChainModel.step(2, 32, 8), 4, true);
+        Schedule schedule = Schedules.byName("1f1b").make(2, 4);
+        LocalStep one = LocalStep.ofOneDevice(cut);
+        Mesh mesh = Mesh.of(devices);
+        Sharding whole = Sharding.replicated(mesh);
+        LocalStep many = new LocalStep(
+                cut,
+                mesh,
+                cut.computation(),
+                one.cutIdById(),
+                Collections.nCopies(one.inputShardings().size(), whole),
+                Collections.nCopies(one.outputShardings().size(), whole));
+        List<SimulatedStep> steps = new ArrayList<>();
+        for (LocalStep local : List.of(one, many)) {
+            ExecutionPlan plan = ExecutionPlanBuilder.build(local, chainStages(cut, 2), schedule);
+            steps.add(Simulator.simulate(plan, cluster(2 * local.mesh().devices(), 1e9, 1000), ONE_TWO));
+        }
+        assertThat(steps.get(1).stepNanos()).isEqualTo(steps.get(0).stepNanos());
+        assertThat(steps.get(1).devices())
+                .hasSize(2 * devices)
+                .allSatisfy(device -> assertThat(device.computeNanos()).isCloseTo(12e6, within(1.0)));
+    }
+
     private static StageAssignment chainStages(CutStep cut, int stages) {
         List<Phase> phases = Passes.of(cut);
         List<Integer> stageById = new ArrayList<>();
