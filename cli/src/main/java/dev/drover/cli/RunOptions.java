@@ -53,6 +53,11 @@ final class RunOptions {
         }
     }
 
+    /** The run folder for this process alone. */
+    FolderClaim claim() {
+        return FolderClaim.of("run folder", folder());
+    }
+
     /** The report of a training. */
     Path page() {
         return folder().resolve("report.html");

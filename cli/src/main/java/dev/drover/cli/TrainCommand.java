@@ -11,7 +11,6 @@ import dev.drover.planner.search.Layout;
 import dev.drover.planner.search.Planned;
 import dev.drover.report.ReportPage;
 import dev.drover.report.TrainingRecord;
-import dev.drover.runtime.checkpoint.CheckpointIndex;
 import dev.drover.runtime.checkpoint.StoredState;
 import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.worker.StepReport;
@@ -24,7 +23,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
@@ -110,14 +108,32 @@ final class TrainCommand implements Callable<Integer> {
         // Before the search, so that what is wrong is told at once.
         run.checkPlaces();
         checkOwn();
+        try (FolderClaim logs = run.claim();
+                FolderClaim states = claimCheckpoint()) {
+            return planAndTrain();
+        }
+    }
+
+    /** Null where there is no checkpoint folder of its own. */
+    private @Nullable FolderClaim claimCheckpoint() {
+        return checkpoint == null
+                        || checkpoint
+                                .toAbsolutePath()
+                                .normalize()
+                                .equals(run.folder().toAbsolutePath().normalize())
+                ? null
+                : FolderClaim.of("checkpoint folder", checkpoint);
+    }
+
+    private int planAndTrain() {
         StoredPlan stored = options.storedIfPlan(subject, model);
         LoadedModel loaded = stored != null ? stored.model() : LoadedModel.load(subject);
         ModelInputs inputs = inputsFile != null
                 ? ModelInputs.ofTensors(loaded.flat(), inputsFile)
                 : ModelInputs.of(loaded, data, options.seed);
-        if (goesOn()) {
-            StoredState.open(Objects.requireNonNull(checkpoint), stateShapes(loaded.flat()));
-        }
+        StoredState before = checkpoint != null && holdsAnything(checkpoint)
+                ? StoredState.open(checkpoint, stateShapes(loaded.flat()))
+                : null;
         Planned planned = stored != null ? stored.compiled() : options.plan(loaded, 4);
         ThisMachine.checkMemory(planned.simulated().memory());
         int workers = planned.execution().workers().size();
@@ -133,7 +149,7 @@ final class TrainCommand implements Callable<Integer> {
         List<AllocatedMemory> memory = new ArrayList<>();
         try (Workers processes = Workers.start(workers, run.port, run.threads, run.folder())) {
             Execution execution = processes.load(planned.execution(), inputs);
-            record = train(execution, loaded, planned, inputs);
+            record = train(execution, loaded, planned, inputs, before);
             for (MemoryUse use : planned.simulated().memory()) {
                 memory.add(AllocatedMemory.of(
                         use,
@@ -164,14 +180,7 @@ final class TrainCommand implements Callable<Integer> {
         }
         if (checkpoint != null) {
             Output.checkFolder("checkpoint folder", checkpoint);
-            if (goesOn()) {
-                CheckpointIndex.read(CheckpointIndex.find(checkpoint));
-            }
         }
-    }
-
-    private boolean goesOn() {
-        return checkpoint != null && holdsAnything(checkpoint);
     }
 
     /** What a checkpoint must hold: by name, the shapes of the inputs that a step updates. */
@@ -192,20 +201,26 @@ final class TrainCommand implements Callable<Integer> {
             return false;
         }
         try (Stream<Path> entries = Files.list(folder)) {
-            return entries.findAny().isPresent();
+            return entries.anyMatch(entry -> !entry.endsWith(FolderClaim.FILE));
         } catch (IOException e) {
             throw new UserError(
                     "The checkpoint folder (" + folder + ") must be readable, but " + FileReason.of(e) + ".", e);
         }
     }
 
-    private TrainingRecord train(Execution execution, LoadedModel loaded, Planned planned, ModelInputs inputs) {
+    private TrainingRecord train(
+            Execution execution,
+            LoadedModel loaded,
+            Planned planned,
+            ModelInputs inputs,
+            @Nullable StoredState before) {
         TrainingStep step = loaded.flat();
         List<String> names = step.inputs().stream().map(InputRole::name).toList();
         long first = 0;
-        if (checkpoint != null && goesOn()) {
-            first = execution.restore(names, checkpoint);
-            Output.progress("going on after step " + first + " from " + checkpoint);
+        if (before != null) {
+            execution.restore(names, before);
+            first = before.step();
+            Output.progress("going on after step " + first + " from " + before.folder());
         }
         List<Double> losses = new ArrayList<>();
         List<Double> millis = new ArrayList<>();

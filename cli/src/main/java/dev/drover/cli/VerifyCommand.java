@@ -94,9 +94,16 @@ final class VerifyCommand implements Callable<Integer> {
         if (random < 0) {
             throw new UserError("The number (" + random + ") of random plans must be at least 0.");
         }
-        if (!inProcess) {
-            run.checkPlaces();
+        if (inProcess) {
+            return planAndCompare();
         }
+        run.checkPlaces();
+        try (FolderClaim logs = run.claim()) {
+            return planAndCompare();
+        }
+    }
+
+    private int planAndCompare() {
         StoredPlan stored = options.storedIfPlan(subject, model);
         LoadedModel loaded = stored != null ? stored.model() : LoadedModel.load(subject);
         TrainingStep step = loaded.flat();

@@ -8,9 +8,12 @@ import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import dev.drover.plan.RecordText;
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -102,10 +105,38 @@ public record CheckpointIndex(int version, long step, List<StoredValue> values) 
             Files.createDirectories(folder);
             ObjectMapper mapper = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
             Path unfinished = folder.resolve(FILE + ".unfinished");
-            Files.write(unfinished, mapper.writeValueAsBytes(this));
+            try (FileChannel channel = FileChannel.open(
+                    unfinished,
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.WRITE,
+                    StandardOpenOption.TRUNCATE_EXISTING)) {
+                ByteBuffer bytes = ByteBuffer.wrap(mapper.writeValueAsBytes(this));
+                while (bytes.hasRemaining()) {
+                    channel.write(bytes);
+                }
+                channel.force(true);
+            }
             Files.move(unfinished, folder.resolve(FILE), StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             throw new UserError("The folder (" + folder + ") must be writable, but " + FileReason.of(e) + ".", e);
+        }
+    }
+
+    /** Takes away the files of a checkpoint that could not be finished, so that they fill no disk; other files stay. */
+    public static void removeUnfinished(Path folder) {
+        if (!Files.isDirectory(folder) || Files.exists(folder.resolve(FILE))) {
+            return;
+        }
+        try (Stream<Path> files = Files.list(folder)) {
+            for (Path file : files.filter(Files::isRegularFile).toList()) {
+                if (file.getFileName().toString().matches("(rank-[0-9]+\\.safetensors|index\\.json)(\\.unfinished)?")) {
+                    Files.delete(file);
+                }
+            }
+            Files.delete(folder);
+        } catch (IOException e) {
+            // What cannot be taken away stays; a folder without an index is no checkpoint.
+            return;
         }
     }
 

@@ -1,5 +1,6 @@
 package dev.drover.runtime.coordinator;
 
+import dev.drover.ir.UserError;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.plan.task.Feed;
@@ -26,7 +27,8 @@ final class Checkpoints {
     private Checkpoints() {}
 
     /**
-     * Saves into a new folder under {@code root}, and returns it.
+     * Saves into a new folder under {@code root}, and returns it. Fails with {@link UserError} if it cannot be written, such as where the
+     * disk is full; what was written of it is taken away then.
      *
      * @param inputNames names of the training step's inputs, by number
      */
@@ -50,7 +52,20 @@ final class Checkpoints {
                 }
             }
         }
-        cluster.save(namesByRank, rank -> folder.resolve("rank-" + rank + ".safetensors"));
+        try {
+            cluster.save(namesByRank, rank -> folder.resolve("rank-" + rank + ".safetensors"));
+            new CheckpointIndex(CheckpointIndex.VERSION, step, values(piecesByInput, inputNames)).write(folder);
+        } catch (UserError e) {
+            CheckpointIndex.removeUnfinished(folder);
+            throw new UserError(
+                    "The state of step " + step + " must be saved, but: " + e.getMessage(),
+                    "Maybe make room and train again: the checkpoints before it are whole.");
+        }
+        return folder;
+    }
+
+    private static List<StoredValue> values(
+            Map<Integer, Map<TensorSlice, Piece>> piecesByInput, List<String> inputNames) {
         List<StoredValue> values = new ArrayList<>();
         piecesByInput.forEach((input, pieces) -> {
             ArrayShape whole = pieces.keySet().iterator().next().whole();
@@ -61,8 +76,7 @@ final class Checkpoints {
             values.add(new StoredValue(
                     inputNames.get(input), whole.dtype().hloName(), dims, List.copyOf(pieces.values())));
         });
-        new CheckpointIndex(CheckpointIndex.VERSION, step, values).write(folder);
-        return folder;
+        return values;
     }
 
     private static List<PieceCut> cuts(TensorSlice slice) {

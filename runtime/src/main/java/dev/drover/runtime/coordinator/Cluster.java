@@ -306,7 +306,7 @@ public final class Cluster implements AutoCloseable {
         }
     }
 
-    /** Lets workers write values to files of their own, all at the same time. */
+    /** Lets workers write values to files of their own, all at the same time; returns or fails when none writes any more. */
     void save(Map<Integer, List<String>> namesByRank, IntFunction<Path> fileByRank) {
         // What is written to a slow disk takes its time.
         Duration allowed = options.callDeadline().multipliedBy(4);
@@ -319,9 +319,17 @@ public final class Cluster implements AutoCloseable {
                     .build();
             pending.put(rank, invoke(rank, allowed, stub -> stub.save(request)));
         });
+        List<UserError> refused = new ArrayList<>();
         pending.forEach((rank, answer) -> {
-            SaveReply unused = await(answer, deadlineNanos, rank, "save");
+            try {
+                SaveReply unused = await(answer, deadlineNanos, rank, "save");
+            } catch (UserError e) {
+                refused.add(e);
+            }
         });
+        if (!refused.isEmpty()) {
+            throw refused.get(0);
+        }
     }
 
     // --- calls ------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -201,25 +202,20 @@ public final class Execution {
     }
 
     /**
-     * Restores all state inputs from a checkpoint, which may have been written under another plan, and returns the steps that were
-     * done.
+     * Restores all state inputs from a checkpoint of this model, which may have been written under another plan.
      *
-     * @param folder what {@link #save} has returned, or a folder with several of them, of which the newest is taken
+     * @param inputNames names of the training step's inputs, by number
      */
-    public long restore(List<String> inputNames, Path folder) {
-        Map<Integer, ArrayShape> shapeByInput = new TreeMap<>();
-        Map<String, ArrayShape> shapeByName = new TreeMap<>();
+    public void restore(List<String> inputNames, StoredState stored) {
+        SortedSet<Integer> inputs = new TreeSet<>();
         for (WorkerPlan worker : plan.workers()) {
             for (Feed feed : worker.feeds()) {
                 if (feed.persistent()) {
-                    shapeByInput.put(feed.input(), feed.slice().whole());
-                    shapeByName.put(inputNames.get(feed.input()), feed.slice().whole());
+                    inputs.add(feed.input());
                 }
             }
         }
-        StoredState stored = StoredState.open(folder, shapeByName);
-        shapeByInput.keySet().forEach(input -> setState(input, stored.parts(inputNames.get(input))));
-        return stored.step();
+        inputs.forEach(input -> setState(input, stored.parts(inputNames.get(input))));
     }
 
     // --- outputs ----------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ import dev.drover.plan.task.Task;
 import dev.drover.plan.task.TensorSlice;
 import dev.drover.plan.task.ValueRef;
 import dev.drover.plan.task.WorkerPlan;
+import dev.drover.runtime.checkpoint.StoredState;
 import dev.drover.runtime.coordinator.ClusterOptions;
 import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.worker.InitialState;
@@ -37,6 +38,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -250,12 +252,25 @@ final class ExecutionTest {
             Path folder = execution.save(List.of("x", "w"), checkpoints, 13);
             execution.setState(1, Literal.zeros(W));
             assertThat(execution.state(1)).isEqualTo(Literal.zeros(W));
-            assertThat(execution.restore(List.of("x", "w"), checkpoints)).isEqualTo(13);
+            StoredState stored = StoredState.open(checkpoints, Map.of("w", W));
+            assertThat(stored.step()).isEqualTo(13);
+            execution.restore(List.of("x", "w"), stored);
             assertThat(folder).exists().hasParent(checkpoints);
             assertThat(execution.state(1)).isEqualTo(trained);
-            assertThatThrownBy(() -> execution.restore(List.of("x", "v"), folder))
+            // Something in the place of the next folder, which any user and system refuses.
+            Files.writeString(checkpoints.resolve("step-000000014"), "no folder");
+            assertThatThrownBy(() -> execution.save(List.of("x", "w"), checkpoints, 14))
                     .isInstanceOf(UserError.class)
-                    .hasMessageContaining("must be of this model: v is missing, w is unknown to the model");
+                    .hasMessageContaining("The state of step 14 must be saved, but: The file (")
+                    .hasMessageContaining("the checkpoints before it are whole");
+            Files.createDirectories(checkpoints.resolve("step-000000015/rank-1.safetensors"));
+            assertThatThrownBy(() -> execution.save(List.of("x", "w"), checkpoints, 15))
+                    .isInstanceOf(UserError.class)
+                    .hasMessageContaining("rank-1.safetensors");
+            try (Stream<Path> left = Files.list(checkpoints.resolve("step-000000015"))) {
+                assertThat(left).containsExactly(checkpoints.resolve("step-000000015/rank-1.safetensors"));
+            }
+            assertThat(StoredState.open(checkpoints, Map.of("w", W)).value("w")).isEqualTo(trained);
             assertThatThrownBy(() -> execution.run(13, 1, reports -> {}))
                     .isInstanceOf(UserError.class)
                     .hasMessageContaining("must be given for step 13");
