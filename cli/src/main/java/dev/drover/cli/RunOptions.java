@@ -3,11 +3,18 @@ package dev.drover.cli;
 import dev.drover.ir.UserError;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /** Options of the commands that start workers. */
 final class RunOptions {
+    private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss-SSS", Locale.ROOT);
+    private static final int MOST_ATTEMPTS = 10;
+
     @Option(
             names = "--port",
             paramLabel = "P",
@@ -29,6 +36,9 @@ final class RunOptions {
             description = "Where logs and the report go (default: .drover/runs/<time> here).")
     @Nullable
     Path runFolder;
+
+    /** The one of this run where none is given. */
+    private @Nullable Path timed;
 
     /** Fails with {@link UserError} where an option makes no sense. */
     void check() {
@@ -55,7 +65,17 @@ final class RunOptions {
 
     /** The run folder for this process alone. */
     FolderClaim claim() {
-        return FolderClaim.of("run folder", folder());
+        for (int attempt = 1; ; attempt++) {
+            try {
+                return FolderClaim.of("run folder", folder());
+            } catch (UserError e) {
+                if (runFolder != null || attempt == MOST_ATTEMPTS) {
+                    throw e;
+                }
+                // Another run began within the same millisecond.
+                timed = null;
+            }
+        }
     }
 
     /** The report of a training. */
@@ -64,11 +84,13 @@ final class RunOptions {
     }
 
     Path folder() {
-        if (runFolder == null) {
-            String time = java.time.LocalDateTime.now(java.time.ZoneId.systemDefault())
-                    .format(java.time.format.DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss-SSS", java.util.Locale.ROOT));
-            runFolder = Path.of(".drover", "runs", time);
+        if (runFolder != null) {
+            return runFolder;
         }
-        return runFolder;
+        Path folder = timed != null
+                ? timed
+                : Path.of(".drover", "runs", TIME.format(LocalDateTime.now(ZoneId.systemDefault())));
+        timed = folder;
+        return folder;
     }
 }
