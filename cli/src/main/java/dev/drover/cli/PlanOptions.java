@@ -142,13 +142,15 @@ final class PlanOptions {
 
     /** Searches, and tells what it does. */
     Planned plan(LoadedModel model, int absentWorkers) {
-        return PlanSearch.search(
-                model.flat(),
-                model.source(),
-                cluster(absentWorkers),
-                StepMemory.of(model.flat()),
-                searchOptions(),
-                Output::progress);
+        SearchOptions wanted = searchOptions();
+        Cluster on;
+        try (LongWork work = LongWork.begin("measuring")) {
+            on = cluster(absentWorkers);
+        }
+        try (LongWork work = LongWork.begin("searching")) {
+            return PlanSearch.search(
+                    model.flat(), model.source(), on, StepMemory.of(model.flat()), wanted, work::progress);
+        }
     }
 
     /** Whether an argument is a plan file. */

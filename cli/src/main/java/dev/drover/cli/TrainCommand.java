@@ -41,8 +41,6 @@ import picocli.CommandLine.Parameters;
 final class TrainCommand implements Callable<Integer> {
     /** Data of so many steps is sent ahead. */
     private static final int STEPS_AHEAD = 8;
-    /** However many steps there are, one is told after this time. */
-    private static final long MOST_SILENT_NANOS = 10_000_000_000L;
 
     @Parameters(paramLabel = "MODEL|P", description = "A file of HLO text, a zoo name, or a plan file.")
     String subject = "";
@@ -99,7 +97,6 @@ final class TrainCommand implements Callable<Integer> {
     private double predictedStepMillis;
 
     private double predictedProcessorMillis;
-    private long lastToldNanos = System.nanoTime();
     private boolean lossWasFinite = true;
 
     @Override
@@ -147,9 +144,11 @@ final class TrainCommand implements Callable<Integer> {
                         : "; predicted step " + Output.time(planned.simulated().stepNanos())));
         TrainingRecord record;
         List<AllocatedMemory> memory = new ArrayList<>();
-        try (Workers processes = Workers.start(workers, run.port, run.threads, run.folder())) {
+        try (LongWork work = LongWork.begin("starting workers");
+                Workers processes = Workers.start(workers, run.port, run.threads, run.folder())) {
+            work.doing("loading");
             Execution execution = processes.load(planned.execution(), inputs);
-            record = train(execution, loaded, planned, inputs, before);
+            record = train(work, execution, loaded, planned, inputs, before);
             for (MemoryUse use : planned.simulated().memory()) {
                 memory.add(AllocatedMemory.of(
                         use,
@@ -209,6 +208,7 @@ final class TrainCommand implements Callable<Integer> {
     }
 
     private TrainingRecord train(
+            LongWork work,
             Execution execution,
             LoadedModel loaded,
             Planned planned,
@@ -218,9 +218,10 @@ final class TrainCommand implements Callable<Integer> {
         List<String> names = step.inputs().stream().map(InputRole::name).toList();
         long first = 0;
         if (before != null) {
+            work.doing("restoring");
             execution.restore(names, before);
             first = before.step();
-            Output.progress("going on after step " + first + " from " + before.folder());
+            work.progress("going on after step " + first + " from " + before.folder());
         }
         List<Double> losses = new ArrayList<>();
         List<Double> millis = new ArrayList<>();
@@ -228,6 +229,7 @@ final class TrainCommand implements Callable<Integer> {
         int every = checkpointEvery != null ? Math.min(checkpointEvery, steps) : steps;
         for (int done = 0, now; done < steps; done += now) {
             now = Math.min(Math.min(STEPS_AHEAD, steps - done), every - done % every);
+            work.doing("training");
             Workers.feed(execution, inputs, first + done, now);
             execution.run(first + done, now, reports -> {
                 double loss = step.loss() < 0 ? Double.NaN : Execution.scalar(reports, step.loss());
@@ -238,10 +240,11 @@ final class TrainCommand implements Callable<Integer> {
                 for (int rank = 0; rank < peaks.length; rank++) {
                     peaks[rank] = Math.max(peaks[rank], reports.get(rank).peakBytes());
                 }
-                progress(losses.size(), loss, slowest, loaded);
+                progress(work, losses.size(), loss, slowest, loaded);
             });
             if (checkpoint != null && ((done + now) % every == 0 || done + now == steps)) {
-                Output.progress("saved to " + execution.save(names, checkpoint, first + done + now));
+                work.doing("saving");
+                work.progress("saved to " + execution.save(names, checkpoint, first + done + now));
             }
         }
         return new TrainingRecord(
@@ -255,12 +258,9 @@ final class TrainCommand implements Callable<Integer> {
                 Arrays.stream(peaks).boxed().toList());
     }
 
-    private void progress(int count, double loss, double nanos, LoadedModel loaded) {
-        long now = System.nanoTime();
-        boolean silent = now - lastToldNanos > MOST_SILENT_NANOS;
-        if (count <= 5 || count % Math.max(1, steps / 20) == 0 || count == steps || silent) {
-            lastToldNanos = now;
-            Output.progress(String.format(
+    private void progress(LongWork work, int count, double loss, double nanos, LoadedModel loaded) {
+        if (count <= 5 || count % Math.max(1, steps / 20) == 0 || count == steps || work.isQuiet()) {
+            work.progress(String.format(
                     Locale.ROOT,
                     "step %4d/%d  loss %.4f  %8.2f ms  %,.0f %ss/s%s",
                     count,
@@ -281,7 +281,7 @@ final class TrainCommand implements Callable<Integer> {
             lossWasFinite = true;
         } else if (lossWasFinite) {
             lossWasFinite = false;
-            Output.progress("the loss is " + loss + " since step " + count
+            work.progress("the loss is " + loss + " since step " + count
                     + ".\nMaybe take a smaller learning rate, or look at the data.");
         }
     }

@@ -116,10 +116,16 @@ final class VerifyCommand implements Callable<Integer> {
         if (expectedFile == null || inProcess) {
             ThisMachine.checkWhole(step);
         }
-        List<Trial> trials = new ArrayList<>();
         Planned planned = stored != null ? stored.compiled() : options.plan(loaded, 4);
         ThisMachine.checkMemory(planned.simulated().memory());
-        trials.add(new Trial(stored != null ? "the plan" : "the plan found", planned.execution()));
+        try (LongWork work = LongWork.begin("verifying")) {
+            return compare(step, inputs, given, planned, stored != null ? "the plan" : "the plan found");
+        }
+    }
+
+    private int compare(TrainingStep step, ModelInputs inputs, List<Literal> given, Planned planned, String name) {
+        List<Trial> trials = new ArrayList<>();
+        trials.add(new Trial(name, planned.execution()));
         int workers = planned.execution().workers().size();
         for (int i = 0; i < random; i++) {
             trials.add(randomTrial(step, workers, options.seed * 1000 + i));

@@ -26,6 +26,10 @@ final class Ahead implements AutoCloseable {
             this.work = new FutureTask<>(work::get);
         }
 
+        boolean isDone() {
+            return work.isDone();
+        }
+
         /**
          * Its result, after having done it here if it was not begun.
          *

@@ -13,7 +13,12 @@ public record Layout(int stages, Mesh mesh, int microBatches, String schedule) {
 
     /** {@code 2 stages x mesh 2x4, 4 micro-batches, 1f1b}. */
     public String text() {
-        return stages + " stage" + (stages == 1 ? "" : "s") + " x mesh " + mesh + ", " + microBatches + " micro-batch"
-                + (microBatches == 1 ? "" : "es") + ", " + schedule;
+        return text(mesh.toString(), String.valueOf(microBatches));
+    }
+
+    /** With several meshes or numbers of micro-batches. */
+    String text(String meshes, String numbers) {
+        return stages + " stage" + (stages == 1 ? "" : "s") + " x mesh " + meshes + ", " + numbers + " micro-batch"
+                + (numbers.equals("1") ? "" : "es") + ", " + schedule;
     }
 }

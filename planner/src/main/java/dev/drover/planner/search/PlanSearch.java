@@ -59,7 +59,7 @@ public final class PlanSearch {
     private final Map<Integer, Ahead.Task<Found>> fastestByPlace = new HashMap<>();
     private final Ahead ahead;
     private List<Layout> ordered = List.of();
-    private int kept;
+    private VerdictLines lines;
     private boolean cutShort;
     private @Nullable Judged best;
 
@@ -76,6 +76,7 @@ public final class PlanSearch {
         this.cluster = cluster;
         this.options = options;
         this.listener = listener;
+        this.lines = new VerdictLines(listener, 0);
         this.ahead = ahead;
         this.judge = new LayoutJudge(step, cluster, memory, options.seed(), this::secondsLeft);
     }
@@ -107,6 +108,7 @@ public final class PlanSearch {
         List<Layout> layouts = Layouts.of(cluster.devices(), TimeCut.batchSize(step), options);
         judge.checkState();
         ordered = LayoutOrder.mostPromisingFirst(layouts, step, cluster);
+        lines = new VerdictLines(listener, ordered.size());
         for (int place = 0; place < ordered.size(); place++) {
             if (before(ordered.get(place), place) == null) {
                 Layout layout = ordered.get(place);
@@ -125,6 +127,7 @@ public final class PlanSearch {
             fastestByPlace.remove(entry.place());
             openNext(entry.place());
         }
+        lines.flush();
         cutShort = secondsLeft() <= 0;
         refused.addAll(notTried());
         if (cutShort) {
@@ -158,6 +161,7 @@ public final class PlanSearch {
         if (no != null) {
             return no;
         }
+        lines.flush();
         int begun = 0;
         for (Entry next : entries) {
             if (begun++ <= Ahead.DEPTH && LayoutJudge.slower(next.prospect(), best) == null) {
@@ -196,6 +200,9 @@ public final class PlanSearch {
         Layout layout = ordered.get(place);
         try {
             Ahead.Task<Prospect> task = prospectByPlace.remove(place);
+            if (task == null || !task.isDone()) {
+                lines.flush();
+            }
             Prospect prospect = task == null ? judge.prospect(layout) : task.get();
             if (prospect instanceof Prospect.Open open) {
                 entries.add(new Entry(open, place));
@@ -268,34 +275,27 @@ public final class PlanSearch {
 
     /** Writes a verdict down, and says it in a few words. */
     private void keep(Verdict verdict) {
-        String said;
         if (verdict instanceof Refused no) {
             refused.add(no);
-            said = no.reason();
+            lines.left(no.layout(), no.reason());
         } else if (verdict instanceof Slower no) {
             slower.add(no);
-            said = no.reason();
+            lines.left(no.layout(), no.reason());
         } else {
             Judged now = (Judged) verdict;
             judged.add(now);
             if (now.fits() && (best == null || FASTEST.compare(now, best) < 0)) {
                 best = now;
             }
-            said = String.format(
-                    Locale.ROOT,
-                    "step %.3f ms, memory %s%s",
-                    now.stepNanos() / 1e6,
-                    MemoryUse.text(now.peakBytes()),
-                    now.fits() ? "" : " (too much)");
+            lines.simulated(
+                    now.layout(),
+                    String.format(
+                            Locale.ROOT,
+                            "step %.3f ms, memory %s%s",
+                            now.stepNanos() / 1e6,
+                            MemoryUse.text(now.peakBytes()),
+                            now.fits() ? "" : " (too much)"));
         }
-        kept++;
-        listener.progress(String.format(
-                Locale.ROOT,
-                "[%d/%d] %s: %s",
-                kept,
-                ordered.size(),
-                verdict.layout().text(),
-                said));
     }
 
     /** Whether the step can be cut in micro-batches: one with several got as far as its memory. */
