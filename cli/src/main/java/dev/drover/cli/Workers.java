@@ -16,6 +16,9 @@ import java.util.TreeMap;
 
 /** Worker processes on this machine, and what is loaded on them. */
 final class Workers implements AutoCloseable {
+    /** Names a file of classes that were read ahead (class data sharing), for faster starts; set by the script {@code drover}. */
+    private static final String ARCHIVE = "drover.archive";
+
     private static final Duration PEER_TIMEOUT = Duration.ofMinutes(30);
 
     private final Cluster cluster;
@@ -36,7 +39,13 @@ final class Workers implements AutoCloseable {
         Path logs = logs(runFolder);
         Output.progress("starting " + count + " worker process" + (count == 1 ? "" : "es") + ", logs in " + logs);
         int each = threads > 0 ? threads : Math.max(1, Runtime.getRuntime().availableProcessors() / count);
-        LocalLauncher launcher = new LocalLauncher(logs, each, TorchWorkerMain.JVM_OPTIONS);
+        List<String> jvmOptions = new ArrayList<>(TorchWorkerMain.JVM_OPTIONS);
+        String archive = System.getProperty(ARCHIVE);
+        if (archive != null) {
+            // One that does not fit this Java or class path is passed over.
+            jvmOptions.addAll(List.of("-XX:SharedArchiveFile=" + archive, "-Xlog:cds=off"));
+        }
+        LocalLauncher launcher = new LocalLauncher(logs, each, jvmOptions);
         ClusterOptions options =
                 ClusterOptions.of(TorchWorkerMain.class.getName()).withPort(port);
         return new Workers(Cluster.start(options, launcher, count), logs);

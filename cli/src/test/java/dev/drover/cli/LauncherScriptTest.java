@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
@@ -37,9 +38,14 @@ class LauncherScriptTest {
                 echo a.jar >"$(dirname "$0")/cli/target/quick/launcher/classpath"
                 """);
         script("jdk/bin/java", """
-                case $1 in
-                -version) echo 'openjdk version "17.0.1"' >&2 ;;
-                *) echo "LC_ALL=${LC_ALL:-}" ;;
+                case " $* " in
+                " -version ") echo 'openjdk version "17.0.1"' >&2 ;;
+                *" -Xshare:dump "*)
+                    echo dump >>"$(dirname "$0")/../../dumps"
+                    cp all.classes "$(echo "$*" | sed 's/.*SharedArchiveFile=\\([^ ]*\\) .*/\\1/')" ;;
+                *" --run-folder run "*)
+                    printf '# a list\\njava/lang/Object id: 0\\n@cp x 1\\ndev/drover/A id: 1\\nb/B id: 2\\n' >1.list ;;
+                *) echo "$* LC_ALL=${LC_ALL:-}" ;;
                 esac
                 """);
     }
@@ -51,8 +57,10 @@ class LauncherScriptTest {
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
     }
 
-    private Process start(String locale) throws IOException {
-        ProcessBuilder builder = new ProcessBuilder(root.resolve("drover").toString(), "--version");
+    private Process start(String locale, String... command) throws IOException {
+        List<String> line = new ArrayList<>(List.of(root.resolve("drover").toString()));
+        line.addAll(List.of(command));
+        ProcessBuilder builder = new ProcessBuilder(line);
         builder.environment().keySet().removeAll(List.of("LC_ALL", "LC_CTYPE", "LANG"));
         builder.environment().put("LANG", locale);
         builder.environment().put("JAVA_HOME", root.resolve("jdk").toString());
@@ -74,9 +82,9 @@ class LauncherScriptTest {
     @Test
     void namesBeyondAsciiInTheLocaleC() throws Exception {
         for (String none : List.of("", "C", "POSIX")) {
-            assertThat(ended(start(none))).endsWith("LC_ALL=C.UTF-8\n");
+            assertThat(ended(start(none, "--version"))).endsWith("LC_ALL=C.UTF-8\n");
         }
-        assertThat(ended(start("de_DE.UTF-8"))).endsWith("LC_ALL=\n");
+        assertThat(ended(start("de_DE.UTF-8", "--version"))).endsWith("LC_ALL=\n");
     }
 
     @Test
@@ -87,7 +95,7 @@ class LauncherScriptTest {
         Files.createSymbolicLink(launcher.resolve("building"), Path.of(String.valueOf(dead.pid())));
         List<Process> processes = new ArrayList<>();
         for (int i = 0; i < 6; i++) {
-            processes.add(start("C"));
+            processes.add(start("C", "--version"));
         }
         int built = 0;
         for (Process process : processes) {
@@ -101,6 +109,29 @@ class LauncherScriptTest {
             assertThat(left.map(Path::getFileName).map(Path::toString))
                     .containsExactlyInAnyOrder("build.log", "classpath", "stamp");
         }
-        assertThat(ended(start("C"))).doesNotContain("building");
+        assertThat(ended(start("C", "--version"))).doesNotContain("building");
+    }
+
+    /** For one Java and one list of libraries, of all but Drover's own classes; without it everything works the same. */
+    @Test
+    void classesAreReadAheadOnceForTrainAndVerify() throws Exception {
+        Path archive = launcher.resolve("classes.jsa");
+        String option = "launcher/classes.jsa -Xlog:cds=off";
+        assertThat(ended(start("C", "--version"))).doesNotContain("SharedArchiveFile");
+        assertThat(ended(start("C", "train", "--help"))).doesNotContain("SharedArchiveFile");
+        List<Process> processes = List.of(start("C", "train"), start("C", "verify"));
+        for (Process process : processes) {
+            assertThat(ended(process)).contains(option, "-Ddrover.archive=");
+        }
+        assertThat(Files.readAllLines(archive)).containsExactly("b/B", "java/lang/Object");
+        assertThat(Files.readAllLines(root.resolve("dumps"))).containsExactly("dump");
+        assertThat(ended(start("C", "plan"))).doesNotContain("SharedArchiveFile");
+        // Another Java.
+        Files.writeString(root.resolve("jdk/bin/java"), "# more\n", StandardOpenOption.APPEND);
+        assertThat(ended(start("C", "train"))).contains(option);
+        assertThat(Files.readAllLines(root.resolve("dumps"))).containsExactly("dump", "dump");
+        // A failed one is not tried again.
+        Files.delete(archive);
+        assertThat(ended(start("C", "train"))).doesNotContain("SharedArchiveFile");
     }
 }
