@@ -75,9 +75,14 @@ record Comparison(
     /**
      * Compares output by output.
      *
-     * @param rounding asked only where an element is beyond its type's tolerance
+     * @param rounding asked only where an element is beyond its type's tolerance, for more draws before one is called wrong
      */
-    static Comparison of(List<Literal> got, List<Literal> expected, Supplier<RoundingSpread> rounding) {
+    static Comparison of(List<Literal> got, List<Literal> expected, RoundingSpread rounding) {
+        Comparison few = of(got, expected, () -> rounding.atLeast(RoundingSpread.FIRST_DRAWS));
+        return few.equal() ? few : of(got, expected, () -> rounding.atLeast(RoundingSpread.MOST_DRAWS));
+    }
+
+    private static Comparison of(List<Literal> got, List<Literal> expected, Supplier<RoundingSpread> rounding) {
         Comparison all = NONE;
         for (int output = 0; output < expected.size(); output++) {
             all = all.and(of(output, got.get(output), expected.get(output), rounding));
@@ -97,7 +102,10 @@ record Comparison(
         double worst = 0;
         long sensitive = 0;
         double worstSensitive = 0;
-        Wrong first = null;
+        Wrong wrong = null;
+        Wrong suspect = null;
+        long missed = 0;
+        double worstMissed = 0;
         for (int i = 0; i < wanted.size(); i++) {
             double a = found.asDouble(i);
             double b = wanted.asDouble(i);
@@ -108,12 +116,26 @@ record Comparison(
                 worstSensitive = Math.max(worstSensitive, error);
                 continue;
             }
+            if (error > tolerance
+                    && error * scale <= tolerance * scale + rounding.get().most(output)) {
+                missed++;
+                worstMissed = Math.max(worstMissed, error);
+                suspect = suspect == null ? new Wrong(output, i, b, a, error, tolerance) : suspect;
+                continue;
+            }
             worst = Math.max(worst, Double.isNaN(error) ? Double.POSITIVE_INFINITY : error);
-            if (!(error <= tolerance) && first == null) {
-                first = new Wrong(output, i, b, a, error, tolerance);
+            if (!(error <= tolerance)) {
+                wrong = wrong == null ? new Wrong(output, i, b, a, error, tolerance) : wrong;
             }
         }
-        return new Comparison(1, worst, sensitive, worstSensitive, first);
+        if (missed > 0 && missed <= rounding.get().missed(output, tolerance * scale)) {
+            sensitive += missed;
+            worstSensitive = Math.max(worstSensitive, worstMissed);
+        } else if (missed > 0) {
+            worst = Math.max(worst, worstMissed);
+            wrong = wrong == null ? suspect : wrong;
+        }
+        return new Comparison(1, worst, sensitive, worstSensitive, wrong);
     }
 
     Comparison and(Comparison other) {

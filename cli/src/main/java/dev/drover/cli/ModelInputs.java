@@ -241,7 +241,7 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
     }
 
     /** The distance of 1 from the next greater number. */
-    private static double lastPlace(DType dtype) {
+    static double lastPlace(DType dtype) {
         return switch (dtype) {
             case F64 -> 0x1p-52;
             case F32 -> 0x1p-23;

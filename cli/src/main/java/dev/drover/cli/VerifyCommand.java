@@ -137,9 +137,8 @@ final class VerifyCommand implements Callable<Integer> {
                             ? "evaluating the unpartitioned model by the reference evaluator"
                             : "running the unpartitioned model on one worker");
         }
-        List<Literal> expected =
-                expectedFile != null ? given : whole.outputs(List.of(inputs)).get(0);
-        Supplier<RoundingSpread> rounding = rounding(step, inputs);
+        List<Literal> expected = expectedFile != null ? given : whole.outputs(inputs);
+        RoundingSpread rounding = rounding(step, inputs);
         Comparison all = Comparison.NONE;
         String firstWrongTrial = "";
         if (inProcess) {
@@ -165,21 +164,17 @@ final class VerifyCommand implements Callable<Integer> {
     }
 
     /** How far rounding moves the outputs, computed when it is first asked for, beside the workers of the plans. */
-    private Supplier<RoundingSpread> rounding(TrainingStep step, ModelInputs inputs) {
-        List<RoundingSpread> once = new ArrayList<>();
-        return () -> {
-            if (once.isEmpty()) {
-                Output.progress(
-                        "running the unpartitioned model " + RoundingSpread.DRAWS
-                                + " times with inputs moved in their last places, to see how far rounding alone moves its outputs");
-                WholeStep whole = WholeStep.of(
-                        step,
-                        inProcess,
-                        () -> Workers.start(1, 0, run.threads, run.folder().resolve("rounding")));
-                once.add(RoundingSpread.of(whole, inputs));
-            }
-            return once.get(0);
+    private RoundingSpread rounding(TrainingStep step, ModelInputs inputs) {
+        Supplier<WholeStep> whole = () -> {
+            Output.progress(
+                    "running the unpartitioned model several times with inputs and results moved in their last places,"
+                            + " to see how far rounding alone moves its outputs");
+            return WholeStep.of(
+                    step,
+                    inProcess,
+                    () -> Workers.start(1, 0, run.threads, run.folder().resolve("rounding")));
         };
+        return RoundingSpread.of(whole, inputs);
     }
 
     private static Comparison report(Trial trial, Comparison result) {

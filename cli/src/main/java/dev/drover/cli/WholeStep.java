@@ -34,12 +34,18 @@ record WholeStep(TrainingStep step, @Nullable Supplier<Workers> worker) {
         return new WholeStep(step, inProcess || flops <= REFERENCE_FLOPS ? null : worker);
     }
 
-    /** The outputs for each of some inputs. */
-    List<List<Literal>> outputs(List<ModelInputs> inputs) {
+    /** The outputs for some inputs. */
+    List<Literal> outputs(ModelInputs inputs) {
+        return outputs(List.of(step), List.of(inputs)).get(0);
+    }
+
+    /** The outputs of steps like this one, each for inputs of its own, computed where this one is. */
+    List<List<Literal>> outputs(List<TrainingStep> steps, List<ModelInputs> inputs) {
         List<List<Literal>> out = new ArrayList<>();
         if (worker == null) {
-            for (ModelInputs one : inputs) {
-                Value value = Evaluator.evaluate(step.graph().entry(), one.whole(step, 0));
+            for (int i = 0; i < steps.size(); i++) {
+                Value value = Evaluator.evaluate(
+                        steps.get(i).graph().entry(), inputs.get(i).whole(steps.get(i), 0));
                 out.add(
                         value instanceof Value.Tuple tuple
                                 ? tuple.elements().stream().map(Value::literal).toList()
@@ -47,10 +53,9 @@ record WholeStep(TrainingStep step, @Nullable Supplier<Workers> worker) {
             }
             return out;
         }
-        ExecutionPlan plan = onOneDevice();
         try (Workers process = worker.get()) {
-            for (ModelInputs one : inputs) {
-                out.add(outputs(process.load(plan, one), one, step));
+            for (int i = 0; i < steps.size(); i++) {
+                out.add(outputs(process.load(onOneDevice(steps.get(i)), inputs.get(i)), inputs.get(i), steps.get(i)));
             }
         }
         return out;
@@ -67,7 +72,7 @@ record WholeStep(TrainingStep step, @Nullable Supplier<Workers> worker) {
         return out;
     }
 
-    private ExecutionPlan onOneDevice() {
+    private static ExecutionPlan onOneDevice(TrainingStep step) {
         Mesh one = Mesh.of();
         CutStep cut = PlanCompiler.cut(step, 1, 1);
         return PlanCompiler.compile(
