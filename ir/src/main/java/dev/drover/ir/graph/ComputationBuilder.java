@@ -13,7 +13,7 @@ import java.util.Set;
 
 /**
  * Appends instructions to a computation, inferring and checking shapes. Operands must come from this builder. Names are made
- * unique by a suffix {@code .N}.
+ * unique by a suffix {@code .N}, and legible in text.
  */
 public final class ComputationBuilder {
     private final String name;
@@ -73,7 +73,29 @@ public final class ComputationBuilder {
         return made;
     }
 
-    private String unique(String wanted) {
+    /** Signs that the text of a program does not have in names become underscores. */
+    private static String legible(String name) {
+        for (int i = 0; i < name.length(); i++) {
+            if (!isNameSign(name.charAt(i))) {
+                StringBuilder out = new StringBuilder(name);
+                for (int k = i; k < name.length(); k++) {
+                    if (!isNameSign(name.charAt(k))) {
+                        out.setCharAt(k, '_');
+                    }
+                }
+                return out.toString();
+            }
+        }
+        return name;
+    }
+
+    private static boolean isNameSign(char c) {
+        boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        return letter || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' || c >= 128;
+    }
+
+    private String unique(String given) {
+        String wanted = legible(given);
         if (names.add(wanted)) {
             return wanted;
         }

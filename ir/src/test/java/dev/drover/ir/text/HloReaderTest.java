@@ -7,9 +7,11 @@ import static org.assertj.core.api.Assertions.fail;
 import dev.drover.ir.UserError;
 import dev.drover.ir.eval.Evaluator;
 import dev.drover.ir.eval.Literal;
+import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.Graph;
 import dev.drover.ir.graph.Graph.Alias;
 import dev.drover.ir.graph.Instruction;
+import dev.drover.ir.ops.OpBuilder;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import java.io.ByteArrayOutputStream;
@@ -266,5 +268,16 @@ class HloReaderTest {
 
     private static void differs(Graph graph, String text, String where) {
         assertThat(GraphEquality.difference(graph, HloReader.read("b", text))).contains(where);
+    }
+
+    /** What is built has names that its text can hold, whatever they are made of. */
+    @Test
+    void anyNameIsPrintedSoThatItReadsAgain() {
+        OpBuilder ops = new OpBuilder(new ComputationBuilder("main"));
+        Instruction x = ops.parameter("$micro batch/0", ArrayShape.of(DType.F32, 2));
+        Instruction y = ops.parameter("$micro:batch\n0", ArrayShape.of(DType.F32, 2));
+        Graph graph = new Graph("names", ops.builder().build(ops.tuple(ops.add(x, y))));
+        assertThat(GraphEquality.equal(graph, HloReader.read("names", HloPrinter.print(graph))))
+                .isTrue();
     }
 }

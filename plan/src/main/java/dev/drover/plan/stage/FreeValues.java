@@ -10,12 +10,14 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Values that each program makes for itself instead of keeping or sending them: constants, iotas, what little is made of them alone,
- * and small values spread over large shapes.
+ * Values that each program makes for itself instead of keeping or sending them: constants, iotas, what is made of them alone with little
+ * work (not the random bits of a counter-based generator), and small values spread over large shapes.
  */
 public final class FreeValues {
     private static final long SMALL_BYTES = 1 << 12;
     private static final long SPREAD = 16;
+    /** A value that takes more operations for each of its elements, those that it is made of included, is not little work. */
+    private static final double MOST_WORK = 24;
 
     private FreeValues() {}
 
@@ -28,14 +30,32 @@ public final class FreeValues {
                 needed.addAll(instruction.operands());
             }
         }
+        double[] work = new double[computation.size()];
         for (Instruction instruction : computation.instructions()) {
-            free[instruction.id()] = instruction.shape() instanceof ArrayShape array
-                    && !needed.contains(instruction)
-                    && mayRepeat(instruction, computation)
-                    && instruction.op().flops(instruction.operandShapes(), array) <= array.elements()
+            if (!(instruction.shape() instanceof ArrayShape array)
+                    || needed.contains(instruction)
+                    || !mayRepeat(instruction, computation)) {
+                continue;
+            }
+            long own = instruction.op().flops(instruction.operandShapes(), array);
+            work[instruction.id()] = own + workOfOperands(instruction, work);
+            free[instruction.id()] = own <= array.elements()
+                    && work[instruction.id()] <= MOST_WORK * array.elements()
                     && (isMadeOfFree(instruction, free) || spreads(instruction));
+            if (!free[instruction.id()]) {
+                work[instruction.id()] = 0;
+            }
         }
         return free;
+    }
+
+    /** What two operands share counts twice. */
+    private static double workOfOperands(Instruction instruction, double[] work) {
+        double sum = 0;
+        for (Instruction operand : instruction.operands()) {
+            sum += work[operand.id()];
+        }
+        return sum;
     }
 
     private static boolean mayRepeat(Instruction instruction, Computation computation) {

@@ -13,6 +13,11 @@ import org.jspecify.annotations.Nullable;
 public record Feed(
         ValueRef value, int input, TensorSlice slice, boolean persistent, TensorSlice.@Nullable Cut microBatchCut) {
 
+    /** The input's name between coordinator and worker, who may take the same data whole and by micro-batches. */
+    public String wireName() {
+        return (persistent || value.perMicroBatch() ? "input:" : "whole:") + input;
+    }
+
     /** Shape of the worker's value, of one micro-batch where it is cut along time. */
     public ArrayShape shape() {
         return microBatchCut == null ? slice.local() : slice.with(microBatchCut).local();

@@ -2,6 +2,8 @@ package dev.drover.plan.task;
 
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.AllGather;
+import dev.drover.ir.ops.Tuple;
+import dev.drover.ir.type.TupleShape;
 import dev.drover.plan.stage.Phase;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -103,6 +105,11 @@ final class PostPieces {
             group[id] = id;
             heavy[id] = isHeavy(instruction);
             rank[id] = heavy[id] ? 1 : 0;
+            if (StepParts.isElement(instruction)) {
+                heavy[id] = heavy[instruction.operand(0).id()];
+                rank[id] = rank[instruction.operand(0).id()];
+                continue;
+            }
             for (Instruction source : parts.sources(instruction)) {
                 if (isMember(source, key)) {
                     boolean same = heavy[source.id()] == heavy[id] && last[source.id()] == last[id];
@@ -110,6 +117,7 @@ final class PostPieces {
                 }
             }
         }
+        makeTuplesWhereTheyAreTaken(members);
         putOff(members);
         for (Instruction instruction : members) {
             for (Instruction source : parts.sources(instruction)) {
@@ -119,6 +127,23 @@ final class PostPieces {
             }
         }
         number(members);
+    }
+
+    private void makeTuplesWhereTheyAreTaken(List<Instruction> members) {
+        for (int i = members.size() - 1; i >= 0; i--) {
+            int id = members.get(i).id();
+            for (Instruction operand : members.get(i).operands()) {
+                if (operand.op() instanceof Tuple) {
+                    heavy[operand.id()] = heavy[id];
+                    rank[operand.id()] = rank[id];
+                }
+            }
+        }
+    }
+
+    private static boolean hasTuples(Instruction instruction) {
+        return instruction.shape() instanceof TupleShape
+                || instruction.operands().stream().anyMatch(operand -> operand.shape() instanceof TupleShape);
     }
 
     /**
@@ -140,7 +165,7 @@ final class PostPieces {
         for (int i = members.size() - 1; i >= 0; i--) {
             Instruction instruction = members.get(i);
             int id = instruction.id();
-            if (ofState.contains(id) && isLarge(instruction)) {
+            if (ofState.contains(id) && isLarge(instruction) && !hasTuples(instruction)) {
                 rank[id] = Math.max(rank[id], firstUse.getOrDefault(id, rank[id]));
             }
             for (Instruction source : parts.sources(instruction)) {

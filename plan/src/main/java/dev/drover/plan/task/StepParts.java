@@ -13,8 +13,10 @@ import dev.drover.plan.stage.StageAssignment;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -69,6 +71,7 @@ final class StepParts {
             stagesById.add(new TreeSet<>());
             keyById.add(key(instruction));
         }
+        makeTuplesWhereTheyAreTaken();
         new PostPieces(this).refine();
         for (Instruction instruction : computation.instructions()) {
             Key key = keyById.get(instruction.id());
@@ -77,8 +80,9 @@ final class StepParts {
             }
         }
         members.forEach((key, list) -> {
+            Set<Instruction> seen = new HashSet<>();
             for (Instruction instruction : list) {
-                use(instruction, key);
+                use(instruction, key, seen);
             }
         });
         for (Instruction instruction : computation.instructions()) {
@@ -89,6 +93,23 @@ final class StepParts {
                         .add(key);
             }
         }
+    }
+
+    /** A program hands on arrays, not tuples. */
+    private void makeTuplesWhereTheyAreTaken() {
+        for (int i = computation.size() - 1; i >= 0; i--) {
+            Instruction instruction = computation.instructions().get(i);
+            for (Instruction operand : instruction.operands()) {
+                if (operand.op() instanceof Tuple && keyById.get(i) != null) {
+                    keyById.set(operand.id(), keyById.get(i));
+                }
+            }
+        }
+    }
+
+    /** Whether it takes a tuple apart: part of the op that made it. */
+    static boolean isElement(Instruction instruction) {
+        return instruction.operands().size() == 1 && instruction.operand(0).shape() instanceof TupleShape;
     }
 
     static boolean isTaskWork(Instruction instruction) {
@@ -139,7 +160,7 @@ final class StepParts {
         if (instruction == computation.root()) {
             return null;
         }
-        if (instruction.operands().size() == 1 && instruction.operand(0).shape() instanceof TupleShape) {
+        if (isElement(instruction)) {
             return keyById.get(instruction.operand(0).id());
         }
         Phase phase = assignment.phase(cutId);
@@ -179,10 +200,13 @@ final class StepParts {
         return value.op() instanceof Parameter && !isFedEverywhere(value);
     }
 
-    private void use(Instruction user, Key key) {
+    /** @param seen free values whose operands the part uses already */
+    private void use(Instruction user, Key key, Set<Instruction> seen) {
         for (Instruction operand : user.operands()) {
             if (free[operand.id()]) {
-                use(operand, key);
+                if (seen.add(operand)) {
+                    use(operand, key, seen);
+                }
                 continue;
             }
             Key made = keyById.get(operand.id());

@@ -42,7 +42,7 @@ final class Checkpoints {
                     Map<TensorSlice, Piece> pieces =
                             piecesByInput.computeIfAbsent(feed.input(), i -> new LinkedHashMap<>());
                     if (!pieces.containsKey(feed.slice())) {
-                        String tensor = "input:" + feed.input();
+                        String tensor = feed.wireName();
                         String file = "rank-" + worker.rank() + ".safetensors";
                         pieces.put(feed.slice(), new Piece(file, tensor, cuts(feed.slice())));
                         namesByRank

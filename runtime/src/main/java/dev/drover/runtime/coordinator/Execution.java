@@ -104,7 +104,7 @@ public final class Execution {
                     }
                     ArrayShape local = feed.slice().local();
                     cluster.putAll(
-                            List.of(new Cluster.Put(worker.rank(), "input:" + input, local, part.apply(feed.slice()))));
+                            List.of(new Cluster.Put(worker.rank(), feed.wireName(), local, part.apply(feed.slice()))));
                 }
             }
         }
@@ -132,7 +132,7 @@ public final class Execution {
                     if (feed.persistent()) {
                         throw new IllegalArgumentException("The input (" + input + ") must be set as state.");
                     }
-                    puts.add(Cluster.Put.of(worker.rank(), "input:" + input, slice(feed, whole)));
+                    puts.add(Cluster.Put.of(worker.rank(), feed.wireName(), slice(feed, whole)));
                 }
             }
         }
@@ -239,7 +239,7 @@ public final class Execution {
         for (WorkerPlan worker : plan.workers()) {
             for (Feed feed : worker.feeds()) {
                 if (feed.input() == input && feed.persistent()) {
-                    whole = insert(worker.rank(), "input:" + input, feed.slice(), whole);
+                    whole = insert(worker.rank(), feed.wireName(), feed.slice(), whole);
                 }
             }
         }

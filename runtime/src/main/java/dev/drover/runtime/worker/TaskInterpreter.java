@@ -34,13 +34,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Runs one worker's part of an execution plan: its tasks in order, step after step.
  *
- * <p>Values by which it talks to the coordinator are named {@code input:N} (an input of the training step; for data the values of one
+ * <p>Values by which it talks to the coordinator are named as their feeds (an input of the training step; for data the values of one
  * step, those of micro-batches stacked along a new first dim; they queue up, one for each step) and {@code output:N} (what a
  * fetch holds after a step).
  */
 public final class TaskInterpreter implements Workload {
 
-    private static final String INPUT = "input:";
     private static final String OUTPUT = "output:";
     /** Facts with this prefix tell for a kind of memory how many bytes are for it. */
     public static final String MEMORY = "memory:";
@@ -55,8 +54,8 @@ public final class TaskInterpreter implements Workload {
     private final WorkerLayout layout;
     private final Values values;
     private final Map<Integer, DeviceProgram> programByNumber = new TreeMap<>();
-    private final Map<Integer, Feed> feedByInput = new TreeMap<>();
-    private final Map<Integer, Queue<HostTensor>> dataByInput = new HashMap<>();
+    private final Map<String, Feed> feedByName = new TreeMap<>();
+    private final Map<String, Queue<HostTensor>> dataByName = new HashMap<>();
     /** Data of which the last piece is not there yet. */
     private @Nullable HostTensor incoming;
 
@@ -90,7 +89,7 @@ public final class TaskInterpreter implements Workload {
                 worker.tasks(),
                 receive -> values.place(receive.value(), receive.microBatch()),
                 communicators == null ? null : communicators.world());
-        worker.feeds().forEach(feed -> feedByInput.put(feed.input(), feed));
+        worker.feeds().forEach(feed -> feedByName.put(feed.wireName(), feed));
         programByNumber.forEach((number, program) -> program.bind(
                 arena,
                 layout.pool(number).offsetBytes(),
@@ -178,16 +177,15 @@ public final class TaskInterpreter implements Workload {
 
     @Override
     public void put(String name, ArrayShape shape, long offset, ByteBuffer bytes) {
-        int input = number(name, INPUT);
-        @Nullable Feed feed = feedByInput.get(input);
+        @Nullable Feed feed = feedByName.get(name);
         if (feed == null) {
-            throw new IllegalArgumentException("The input (" + input + ") must be one of rank " + worker.rank() + ".");
+            throw new IllegalArgumentException("The value (" + name + ") must be fed to rank " + worker.rank() + ".");
         }
         boolean last = offset + bytes.remaining() == shape.sizeBytes();
         if (feed.persistent()) {
             DeviceTensor place = values.place(feed.value(), ONCE);
             if (!place.shape().equals(shape)) {
-                throw new IllegalArgumentException("The shape (" + shape + ") of input (" + input + ") must be that of"
+                throw new IllegalArgumentException("The shape (" + shape + ") of (" + name + ") must be that of"
                         + " rank " + worker.rank() + " (" + place.shape() + ").");
             }
             device.upload(bytes, place, offset);
@@ -200,7 +198,7 @@ public final class TaskInterpreter implements Workload {
         value.data().position(Math.toIntExact(offset)).put(bytes);
         incoming = last ? null : value;
         if (last) {
-            dataByInput.computeIfAbsent(input, i -> new ArrayDeque<>()).add(value);
+            dataByName.computeIfAbsent(name, i -> new ArrayDeque<>()).add(value);
         }
     }
 
@@ -215,31 +213,20 @@ public final class TaskInterpreter implements Workload {
     }
 
     private Values.Slot fetched(String name) {
-        if (name.startsWith(INPUT)) {
-            @Nullable Feed feed = feedByInput.get(number(name, INPUT));
-            if (feed != null && feed.persistent()) {
-                return values.slot(feed.value(), ONCE);
-            }
-        } else {
-            int output = number(name, OUTPUT);
-            for (Fetch fetch : worker.fetches()) {
-                if (fetch.output() == output) {
-                    return values.slot(fetch.value(), ONCE);
-                }
+        @Nullable Feed feed = feedByName.get(name);
+        if (feed != null && feed.persistent()) {
+            return values.slot(feed.value(), ONCE);
+        }
+        for (Fetch fetch : worker.fetches()) {
+            if (name.equals(OUTPUT + fetch.output())) {
+                return values.slot(fetch.value(), ONCE);
             }
         }
         throw new IllegalArgumentException("The value (" + name + ") must be one of rank " + worker.rank() + ".");
     }
 
-    private static int number(String name, String prefix) {
-        if (!name.startsWith(prefix)) {
-            throw new IllegalArgumentException("The value (" + name + ") must begin with (" + prefix + ").");
-        }
-        return Integer.parseInt(name.substring(prefix.length()));
-    }
-
     private void feedData(long step) {
-        for (Feed feed : feedByInput.values()) {
+        for (Feed feed : worker.feeds()) {
             if (feed.persistent()) {
                 if (!stateWithValue.contains(feed.value())) {
                     throw new UserError(
@@ -247,7 +234,7 @@ public final class TaskInterpreter implements Workload {
                 }
                 continue;
             }
-            @Nullable Queue<HostTensor> data = dataByInput.get(feed.input());
+            @Nullable Queue<HostTensor> data = dataByName.get(feed.wireName());
             @Nullable HostTensor given = data == null ? null : data.poll();
             if (given == null) {
                 throw new UserError("The input (" + feed.input() + ") of rank (" + worker.rank()
