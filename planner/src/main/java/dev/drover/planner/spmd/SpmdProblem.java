@@ -1,10 +1,12 @@
 package dev.drover.planner.spmd;
 
+import dev.drover.ir.UserError;
 import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.plan.sharding.OpStrategy;
 import dev.drover.plan.sharding.ShardingDecisions;
 import dev.drover.plan.sharding.Source;
+import dev.drover.solver.SolverInputException;
 import dev.drover.solver.StrategyProblem;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -52,9 +54,21 @@ public final class SpmdProblem {
         }
     }
 
-    /** The integer problem. */
+    /**
+     * The integer problem.
+     *
+     * @throws UserError if times are so long that they cannot be added
+     */
     public StrategyProblem integers(long memoryLimitBytes) {
-        StrategyProblem made = integers == null ? build() : integers;
+        StrategyProblem made;
+        try {
+            made = integers == null ? build() : integers;
+        } catch (ArithmeticException | SolverInputException e) {
+            throw new UserError(
+                    "The times of step (" + flat().name()
+                            + ") on the devices of the cluster must add up to some years at most.",
+                    "Maybe a speed of the cluster or of its links is by far too small.");
+        }
         integers = made;
         return made.withUsageLimit(memoryLimitBytes);
     }
@@ -120,6 +134,9 @@ public final class SpmdProblem {
             long[] costs = new long[nanos.length];
             for (int s = 0; s < costs.length; s++) {
                 costs[s] = Math.round(nanos[s] * repeats);
+                if (costs[s] >= StrategyProblem.FORBIDDEN) {
+                    throw new ArithmeticException("too long");
+                }
             }
             return costs;
         });
@@ -130,7 +147,7 @@ public final class SpmdProblem {
         for (Source made : freeOutputs) {
             long[] nanos = prices.completeNanos(instruction, made.leaf());
             for (int s = 0; s < costs.length; s++) {
-                costs[s] += nanos[s];
+                costs[s] = Math.addExact(costs[s], nanos[s]);
             }
         }
         return costs;
@@ -145,7 +162,7 @@ public final class SpmdProblem {
                 .computeIfAbsent(values, v -> {
                     long[] scaled = v.clone();
                     for (int i = 0; i < scaled.length; i++) {
-                        scaled[i] *= factor;
+                        scaled[i] = Math.multiplyExact(scaled[i], factor);
                     }
                     return scaled;
                 });

@@ -192,6 +192,27 @@ class PlanSearchTest {
         }
     }
 
+    /** Figures that are figures, but with which times would not add up in a long. */
+    @Test
+    void speedsThatAreFarTooSmallAreRefused() {
+        Cluster one = cluster("s1:4");
+        DeviceType device = one.deviceType(0);
+        for (double share : new double[] {1e-300, 1e-18, 1e-16}) {
+            DeviceType slow = new DeviceType(
+                    device.name(),
+                    device.flopsPerSecondByDType(),
+                    share,
+                    device.memoryBytes(),
+                    device.memoryBytesPerSecond(),
+                    device.opOverheadNanos());
+            Cluster cluster = Cluster.uniform("slow", slow, 4, 1, one.intraHost(), one.interHost());
+            assertThatThrownBy(() -> search(flat(GPT), cluster, SearchOptions.OPEN))
+                    .isInstanceOf(UserError.class)
+                    .hasMessageContaining("The times of step (")
+                    .hasMessageContaining("must add up to some years at most");
+        }
+    }
+
     private static Cluster withMemory(long bytes) {
         Cluster one = cluster("s1:4");
         DeviceType device = one.deviceType(0);
