@@ -15,6 +15,7 @@ import dev.drover.ir.ops.ConvDims;
 import dev.drover.ir.ops.Convolution;
 import dev.drover.ir.ops.Dot;
 import dev.drover.ir.ops.ElementMap;
+import dev.drover.ir.ops.Fft;
 import dev.drover.ir.ops.Gather;
 import dev.drover.ir.ops.GatherDims;
 import dev.drover.ir.ops.Op;
@@ -107,6 +108,30 @@ class OpKernelsTest {
         check(
                 List.of(ArrayShape.of(dtype, 6, 4), ArrayShape.of(dtype, 6, 5)),
                 (b, p) -> b.builder().add(Dot.contracting(0, 0, dtype), p.get(0), p.get(1)));
+    }
+
+    /** Also of dims that lie apart, and of lengths that are no powers of two. */
+    @Test
+    void fourier() {
+        ArrayShape complex = ArrayShape.of(DType.C64, 3, 4, 10);
+        List<Computation> all = List.of(
+                Check.build(List.of(complex), (b, p) -> b.builder().add(new Fft("FFT", List.of(10L)), p)),
+                Check.build(List.of(complex), (b, p) -> b.builder().add(new Fft("IFFT", List.of(3L, 4L, 10L)), p)),
+                Check.build(
+                        List.of(complex),
+                        (b, p) -> b.builder().add(new Fft("FFT", List.of(10L, 3L)), b.transpose(p.get(0), 1, 2, 0))),
+                Check.build(List.of(f32(2, 5, 8)), (b, p) -> b.builder().add(new Fft("RFFT", List.of(8L)), p)),
+                Check.build(
+                        List.of(f32(7, 5, 2)),
+                        (b, p) -> b.builder().add(new Fft("RFFT", List.of(5L, 7L)), b.transpose(p.get(0), 2, 1, 0))),
+                Check.build(List.of(complex), (b, p) -> b.builder().add(new Fft("IRFFT", List.of(18L)), p)),
+                Check.build(List.of(complex), (b, p) -> b.builder().add(new Fft("IRFFT", List.of(4L, 19L)), p)));
+        for (Computation computation : all) {
+            Check.same(MEMORY, computation, 17);
+            try (TorchProgram program = TorchProgram.compile(computation, TorchOptions.of(MEMORY))) {
+                assertThat(program.hostSteps()).as("%s", computation).isEmpty();
+            }
+        }
     }
 
     @Test

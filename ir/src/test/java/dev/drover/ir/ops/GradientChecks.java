@@ -19,8 +19,8 @@ import org.assertj.core.data.Offset;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gradient rules against finite differences. For the root op of a computation whose f64 operands are parameters: with random
- * cotangents c of the result's leaves, the cotangent that the rule gives for each f64 operand leaf, times a random direction,
+ * Gradient rules against finite differences. For the root op of a computation whose f64, f32 or complex operands are parameters: with random
+ * cotangents c of the result's leaves, the cotangent that the rule gives for each such operand leaf, times a random direction,
  * must be the change of {@code sum(result * c)} in that direction. Each parameter must be used once. Complex leaves pair as {@code Re(c * z)}.
  */
 final class GradientChecks {
@@ -99,7 +99,9 @@ final class GradientChecks {
                         .as("cotangent of %s of %s", operand, self)
                         .isEqualTo(shape);
                 int parameter = operand.op() instanceof Parameter p ? p.number() : -1;
-                boolean real = shape.dtype() == DType.F64 || shape.dtype().isComplex();
+                boolean real = shape.dtype() == DType.F64
+                        || shape.dtype() == DType.F32
+                        || shape.dtype().isComplex();
                 if (parameter >= 0 && real && operand.shape() instanceof ArrayShape) {
                     check(computation, arguments, parameter, got, weights, random, self.toString());
                     checked++;
@@ -118,8 +120,8 @@ final class GradientChecks {
             Random random,
             String label) {
         Literal at = arguments.get(parameter).literal();
-        // c64 has f32's precision: larger steps, wider tolerance.
-        boolean narrow = at.dtype().isComplex();
+        // f32's precision: larger steps, wider tolerance.
+        boolean narrow = at.dtype() != DType.F64;
         double step = narrow ? 1e-2 : STEP;
         for (int trial = 0; trial < 3; trial++) {
             double[] direction = new double[at.doubles().length];
@@ -130,7 +132,7 @@ final class GradientChecks {
             double actual = 0;
             for (int i = 0; i < direction.length; i++) {
                 // Re(g z) = re re - im im
-                double sign = narrow && i % 2 == 1 ? -1 : 1;
+                double sign = at.dtype().isComplex() && i % 2 == 1 ? -1 : 1;
                 actual += sign * gradient.doubles()[i] * direction[i];
             }
             assertThat(actual)

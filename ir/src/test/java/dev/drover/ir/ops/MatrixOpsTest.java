@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.drover.ir.eval.Literal;
-import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import java.util.List;
 import java.util.Random;
@@ -96,17 +95,5 @@ class MatrixOpsTest {
                 }
             }
         }
-    }
-
-    @ParameterizedTest
-    @CsvSource({"FFT, c64, c64, 8", "RFFT, f32, c64, 5", "IRFFT, c64, f32, 8"})
-    void fourierShapes(String type, String from, String to, long last) {
-        DType in = DType.byHloName(from);
-        DType out = DType.byHloName(to);
-        assertThat(in).isNotNull();
-        assertThat(out).isNotNull();
-        Fft fft = new Fft(type, List.of(8L));
-        long lastIn = type.equals("IRFFT") ? 5 : 8;
-        assertThat(fft.inferShape(List.of(ArrayShape.of(in, 3, lastIn)))).isEqualTo(ArrayShape.of(out, 3, last));
     }
 }
