@@ -51,7 +51,18 @@ public record StoredState(Path folder, long step, Map<String, StoredValue> value
         }
         checkModel(folder, values, shapeByName);
         Map<String, Safetensors> files = new HashMap<>();
+        Map<List<String>, String> nameByTensor = new HashMap<>();
         for (StoredValue value : values.values()) {
+            for (Piece piece : value.pieces()) {
+                String other = nameByTensor.put(List.of(piece.file(), piece.tensor()), value.name());
+                if (other != null) {
+                    throw wrong(
+                            folder,
+                            "tensor (" + piece.tensor() + ") of file (" + piece.file() + ")",
+                            "be one piece, but is one of " + other
+                                    + (other.equals(value.name()) ? " twice" : " and one of " + value.name()));
+                }
+            }
             checkPieces(folder, value, files);
         }
         return new StoredState(folder, index.step(), values);

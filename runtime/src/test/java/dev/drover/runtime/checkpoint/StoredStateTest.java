@@ -141,6 +141,7 @@ class StoredStateTest {
             {first + ",", "", "The pieces (1) of value (w)", "must cover it"},
             {"\"index\":1", "\"index\":0", "The pieces (2) of value (w)", "must cover it"},
             {"\"index\":1", "\"index\":2", "part 2 of 2", "must be one that there is"},
+            {"rank-1.safetensors", "rank-0.safetensors", "The tensor (input:0) of file (rank-0", "one of w twice"},
             {"\"dim\":0", "\"dim\":5", "The cut dim (5) of value (w)", "f32[4,2]"},
             {"\"parts\":2", "\"parts\":1", "part 1 of 1", "must be one that there is"},
             {"\"parts\":2", "\"parts\":4", "The tensor (input:0) of file", "must be f32[1,2], a piece of w"},
