@@ -27,7 +27,7 @@ public final class Computation {
             }
         }
         this.parameters = List.copyOf(byNumber.values());
-        if (!byNumber.isEmpty() && byNumber.lastKey() != byNumber.size() - 1) {
+        if (!byNumber.isEmpty() && (byNumber.firstKey() != 0 || byNumber.lastKey() != byNumber.size() - 1)) {
             throw new IllegalArgumentException("The parameter numbers (" + byNumber.keySet() + ") of computation ("
                     + name + ") must run from 0 without holes.");
         }

@@ -16,7 +16,7 @@ import java.util.List;
 public record BatchNormGrad(double epsilon, int featureIndex) implements Op {
     static final OpKind KIND = new OpKind(
             "batch-norm-grad",
-            source -> new BatchNormGrad(BatchNorm.epsilon(source), (int) source.number("feature_index", -1)));
+            source -> new BatchNormGrad(BatchNorm.epsilon(source), source.integer("feature_index", -1)));
 
     @Override
     public String opcode() {

@@ -11,7 +11,7 @@ import java.util.List;
 public record BatchNormInference(double epsilon, int featureIndex) implements Op {
     static final OpKind KIND = new OpKind(
             "batch-norm-inference",
-            source -> new BatchNormInference(BatchNorm.epsilon(source), (int) source.number("feature_index", -1)));
+            source -> new BatchNormInference(BatchNorm.epsilon(source), source.integer("feature_index", -1)));
 
     @Override
     public String opcode() {

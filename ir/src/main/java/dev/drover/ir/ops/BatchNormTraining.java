@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public record BatchNormTraining(double epsilon, int featureIndex) implements Op {
     static final OpKind KIND = new OpKind(
             "batch-norm-training",
-            source -> new BatchNormTraining(BatchNorm.epsilon(source), (int) source.number("feature_index", -1)));
+            source -> new BatchNormTraining(BatchNorm.epsilon(source), source.integer("feature_index", -1)));
 
     @Override
     public String opcode() {

@@ -47,7 +47,7 @@ public record GatherDims(
                 source.ints("start_index_map"),
                 source.ints("operand_batching_dims"),
                 source.ints("start_indices_batching_dims"),
-                (int) source.number("index_vector_dim", -1));
+                source.integer("index_vector_dim", -1));
     }
 
     void print(OpWriter writer) {

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 public record GetTupleElement(int index) implements Op {
     static final OpKind KIND = new OpKind("get-tuple-element", source -> {
         source.need("index");
-        return new GetTupleElement(Math.toIntExact(source.number("index", 0)));
+        return new GetTupleElement(source.integer("index", 0));
     });
 
     @Override

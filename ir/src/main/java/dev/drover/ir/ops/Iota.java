@@ -15,7 +15,7 @@ public record Iota(ArrayShape shape, int dimension) implements Op {
     static final OpKind KIND = new OpKind("iota", source -> {
         ArrayShape shape = source.shape().asArray();
         source.need("iota_dimension");
-        return new Iota(shape, Math.toIntExact(source.number("iota_dimension", 0)));
+        return new Iota(shape, source.integer("iota_dimension", 0));
     });
 
     @Override

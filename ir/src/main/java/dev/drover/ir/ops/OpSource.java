@@ -92,12 +92,24 @@ public final class OpSource {
 
     /** As {@link #longs}, as ints. */
     public List<Integer> ints(String name) {
-        return longs(name).stream().map(Math::toIntExact).toList();
+        return longs(name).stream().map(value -> toInt(name, value)).toList();
     }
 
     public long number(String name, long absent) {
         String value = text(name);
         return value == null ? absent : parseLong(name, value);
+    }
+
+    /** As {@link #number}, as an int. */
+    public int integer(String name, int absent) {
+        return toInt(name, number(name, absent));
+    }
+
+    private static int toInt(String name, long value) {
+        if (value != (int) value) {
+            throw new AttributeException(name, "The " + name + " (" + value + ") must be below 2^31.");
+        }
+        return (int) value;
     }
 
     public boolean flag(String name, boolean absent) {

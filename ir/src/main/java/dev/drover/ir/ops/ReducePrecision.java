@@ -21,8 +21,8 @@ public record ReducePrecision(int exponentBits, int mantissaBits) implements Op 
     static final OpKind KIND = new OpKind("reduce-precision", source -> {
         source.need("exponent_bits");
         source.need("mantissa_bits");
-        int exponentBits = Math.toIntExact(source.number("exponent_bits", 0));
-        int mantissaBits = Math.toIntExact(source.number("mantissa_bits", 0));
+        int exponentBits = source.integer("exponent_bits", 0);
+        int mantissaBits = source.integer("mantissa_bits", 0);
         if (exponentBits < 1 || exponentBits > 11) {
             throw new AttributeException(
                     "exponent_bits",

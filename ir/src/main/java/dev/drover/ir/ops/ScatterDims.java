@@ -44,7 +44,7 @@ public record ScatterDims(
                 source.ints("scatter_dims_to_operand_dims"),
                 source.ints("input_batching_dims"),
                 source.ints("scatter_indices_batching_dims"),
-                (int) source.number("index_vector_dim", -1));
+                source.integer("index_vector_dim", -1));
     }
 
     void print(OpWriter writer) {

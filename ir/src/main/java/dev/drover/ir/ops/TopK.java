@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record TopK(int k, boolean largest) implements Op {
     static final OpKind KIND =
-            new OpKind("topk", source -> new TopK((int) source.number("k", -1), source.flag("largest", true)));
+            new OpKind("topk", source -> new TopK(source.integer("k", -1), source.flag("largest", true)));
 
     @Override
     public String opcode() {

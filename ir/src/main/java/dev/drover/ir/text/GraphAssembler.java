@@ -89,6 +89,14 @@ final class GraphAssembler {
             }
             current = null;
             return builder.build(made[parsed.root()]);
+        } catch (NumberFormatException | ArithmeticException e) {
+            // Where an op does not say it better.
+            ParsedInstruction at = current;
+            throw new UserError(
+                    scanner.where(at == null ? parsed.start() : at.start()) + "The numbers of "
+                            + (at == null ? parsed.name() : at.opcode() + " (" + at.name() + ")")
+                            + " must not be so large.",
+                    e);
         } catch (AttributeException | IllegalArgumentException e) {
             int start = current == null ? parsed.start() : locate(current, e);
             throw new UserError(scanner.where(start) + e.getMessage(), e);

@@ -142,8 +142,15 @@ final class ShapeTable {
         scanner.at = start + 1;
         int[] minorToMajor = new int[rank];
         boolean rowMajor = true;
+        long seen = 0;
         for (int i = 0; i < rank && scanner.peek() != ':' && scanner.peek() != '}'; i++) {
-            minorToMajor[i] = Math.toIntExact(number("of a layout's entry"));
+            int at = scanner.at;
+            long dim = number("of a layout's entry");
+            if (dim >= rank || (dim < Long.SIZE && (seen >> dim & 1) != 0)) {
+                throw scanner.error(at, "expected a layout of each dim (below " + rank + ") once");
+            }
+            seen |= 1L << dim;
+            minorToMajor[i] = (int) dim;
             rowMajor &= minorToMajor[i] == rank - 1 - i;
             scanner.accept(',');
         }

@@ -212,6 +212,29 @@ class HloReaderTest {
                 "4:29: The dimensions (no) must be a whole number.");
     }
 
+    /** Numbers that are numbers, but cannot be what they stand for. */
+    @Test
+    void numbersOutOfRangeAreRefused() {
+        String x = "ENTRY e {\n x = f32[2,3] parameter(0)\n ";
+        for (String[] wrong : new String[][] {
+            {
+                "y = f32[3,2] transpose(x), dimensions={9223372036854775807,0}",
+                "4:29: The dimensions (9223372036854775807)"
+            },
+            {
+                "y = f32[2,3] iota(), iota_dimension=4294967297",
+                "4:23: The iota_dimension (4294967297) must be below 2^31."
+            },
+            {"y = f32[2,3] slice(x), slice={[0:2], [0:99999999999999999999]}", "The numbers of slice (y) must not be so"
+            },
+            {"y = f32[2,3]{0,4611686018427387904} copy(x)", "expected a layout of each dim (below 2) once"},
+            {"y = f32[2,3]{0,0} copy(x)", "4:17: expected a layout of each dim (below 2) once"},
+            {"y = f32[2,3] parameter(-1)", "The parameter numbers ([-1, 0]) of computation (e) must run from 0"},
+        }) {
+            refused(x + wrong[0] + "\n}", wrong[1]);
+        }
+    }
+
     private static void refused(String rest, String message) {
         assertThatThrownBy(() -> HloReader.read("a.hlo", "HloModule m\n" + rest))
                 .isInstanceOf(UserError.class)
