@@ -3,6 +3,7 @@ package dev.drover.solver;
 import dev.drover.solver.SolveOptions.Technique;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
@@ -37,6 +38,17 @@ final class FewRows {
     private static final double FACTOR = 3;
     private static final int TARGETS = 6;
 
+    /** What a value costs more at most to be mixed with others, as a part of the bound. */
+    private static final double[] ROOMS = {2e-7, 2e-6};
+
+    private static final int MIXED_WIDTH = 1024;
+
+    /** Part of the bound that the best choice must cost more than it for mixtures to be worth their time: targets do the rest. */
+    private static final double FAR = 3e-4;
+
+    /** Parts of the bound that a mixed choice may cost more than it, tried in turn. */
+    private static final double[] MIXED_GAPS = {1e-3, 4e-3};
+
     private static final int FIRST_WIDTH = 2048;
     private static final int LAST_WIDTH = 1 << 15;
 
@@ -49,10 +61,12 @@ final class FewRows {
     /** Part of the bound that a choice may cost more than it at the same prices: above that, bounds do not prove anything. */
     private static final double LOOSEST = 0.02;
 
-    /** Part of the time for prices, and for all. */
+    /** Part of the time for prices, and for all; of cores of many equal matrices, where nothing else gets as far. */
     private static final double FOR_PRICES = 0.2;
 
     private static final double FOR_ALL = 0.3;
+    private static final double FOR_PRICES_OF_EQUAL = 0.5;
+    private static final double FOR_ALL_OF_EQUAL = 0.75;
 
     /** Entries of all matrices at most, unless most of them are equal: hundreds of sweeps must take no more than a second or two. */
     private static final long MOST_ENTRIES = 1_000_000;
@@ -68,6 +82,9 @@ final class FewRows {
 
     private final double loosest;
     private final int targets;
+    private final double[] priceByRow;
+    private double forPrices = FOR_PRICES;
+    private double forAll = FOR_ALL;
 
     FewRows(Core core, Incumbent incumbent, SolveOptions options, Budget budget) {
         this(core, incumbent, options, budget, LOOSEST, TARGETS);
@@ -78,6 +95,7 @@ final class FewRows {
         this.loosest = loosest;
         this.targets = targets;
         this.core = core;
+        this.priceByRow = new double[core.rows];
         this.incumbent = incumbent;
         this.options = options;
         this.budget = budget;
@@ -91,9 +109,13 @@ final class FewRows {
                 && REPEATED * entries(Arrays.stream(core.edgeCost).distinct()) > entries) {
             return;
         }
+        if (entries > MOST_ENTRIES) {
+            forPrices = FOR_PRICES_OF_EQUAL;
+            forAll = FOR_ALL_OF_EQUAL;
+        }
         Set<Integer> tried = new HashSet<>();
         TreeSet<Integer> rows = new TreeSet<>();
-        for (int set = 0; set < MOST_SETS && !over(FOR_PRICES); set++) {
+        for (int set = 0; set < MOST_SETS && !over(forPrices); set++) {
             Core few = condensed(core.onlyRows(rows.stream().mapToInt(r -> r).toArray()));
             if (few == null) {
                 return;
@@ -118,18 +140,89 @@ final class FewRows {
 
     /** Solves with some rows; returns the row that the choice found overfills, -1 if there is none or nothing was proven. */
     private int solve(Core few) {
-        RowPrices prices = new RowPrices(few, incumbent, dominating(), budget, () -> over(FOR_PRICES));
-        prices.find();
+        RowPrices prices = new RowPrices(few, incumbent, dominating(), budget, () -> over(forPrices));
+        prices.find(Arrays.stream(priceByRow).max().orElse(0));
         int[] keeps = prices.keeps();
         if (prices.looseness() > loosest) {
             return -1;
         }
         incumbent.raise(prices.bound(), "few rows");
-        if (keeps == null) {
+        rememberPrices(few, prices.dual().bestPrice());
+        int overfull = keeps == null ? -1 : offer(few, keeps);
+        double far = prices.bound() + FAR * Math.abs(prices.bound());
+        for (double room : ROOMS) {
+            overfull = few.rows > 0 && incumbent.cost() > far && overfull < 0 && !over(forAll)
+                    ? mixed(few, prices, room)
+                    : overfull;
+        }
+        if (few.rows > 0 && incumbent.cost() > far) {
+            mixed(few, prices);
+        }
+        return overfull < 0 && !over(forAll) ? labels(few, prices) : overfull;
+    }
+
+    /** Sets the prices of the rows that this core has, for the search of all rows. */
+    private void rememberPrices(Core few, double[] price) {
+        double[] all = pricesOf(core, few, price);
+        for (int r = 0; r < all.length; r++) {
+            priceByRow[r] = all[r] > 0 ? all[r] : priceByRow[r];
+        }
+    }
+
+    /** The best prices found for the rows of the whole core, 0 for those that were left out. */
+    double[] prices() {
+        return priceByRow;
+    }
+
+    /** The best choice under all rows of those that take each value from one of a few choices near the bound. */
+    private void mixed(Core few, RowPrices prices) {
+        boolean[][] keep = new boolean[core.size][];
+        for (int v = 0; v < keep.length; v++) {
+            keep[v] = new boolean[core.domain[v]];
+        }
+        for (int[] choice : prices.near()) {
+            List<Integer> full = few.expand(choice);
+            for (int v = 0; v < keep.length; v++) {
+                keep[v][full.get(v)] = true;
+            }
+        }
+        Core small = condensed(core.alone().restrict(keep));
+        if (small != null) {
+            searched(small, few, prices);
+        }
+    }
+
+    /**
+     * The best choice under these rows of those whose values cost little more than the best ones at the best price. Returns the row that it overfills, -1 if there is none.
+     */
+    private int mixed(Core few, RowPrices prices, double room) {
+        DualBound dual = prices.dual();
+        boolean[][] keep = dual.worthKeeping(dual.best() + room * Math.abs(dual.best()), prices.latest());
+        budget.spend(7 * dual.entriesPerSweep());
+        Core small = condensed(few.restrict(keep));
+        return small == null ? -1 : searched(small, few, prices);
+    }
+
+    /** Labels on what is left; returns the row that the best choice overfills, -1 if there is none. */
+    private int searched(Core small, Core few, RowPrices prices) {
+        if (small.size == 0) {
+            return offer(small, new int[0]);
+        }
+        LabelSearch search = LabelSearch.alongTree(small, options.seed(), budget);
+        if (search == null) {
             return -1;
         }
-        int overfull = offer(few, keeps);
-        return overfull < 0 && !over(FOR_PRICES) ? labels(few, prices) : overfull;
+        // Near the bound few labels are open; a dear incumbent would leave too many.
+        double[] price = pricesOf(small, few, prices.dual().bestPrice());
+        for (double gap : MIXED_GAPS) {
+            search.search(
+                    price, Math.min(incumbent.cost(), prices.bound() + gap * Math.abs(prices.bound())), MIXED_WIDTH);
+            int[] best = search.best();
+            if (best != null) {
+                return offer(small, best);
+            }
+        }
+        return -1;
     }
 
     /** The only choice that reduction left. */
@@ -172,7 +265,7 @@ final class FewRows {
         double step = FIRST_STEP * Math.abs(dual.best()) + 1;
         int width = FIRST_WIDTH;
         int done = 0;
-        while (done < targets && !over(FOR_ALL)) {
+        while (done < targets && !over(forAll)) {
             double target = Math.min(incumbent.cost(), Math.floor(Math.max(incumbent.bound(), dual.best()) + step));
             Core below = few.restrict(dual.worthKeeping(target, prices.latest()));
             budget.spend(7 * dual.entriesPerSweep());
@@ -201,7 +294,7 @@ final class FewRows {
             }
             double[] price = pricesOf(small, few, dual.bestPrice());
             double bound = search.search(price, target, width);
-            while (search.best() == null && bound < target && width < LAST_WIDTH && !over(FOR_ALL)) {
+            while (search.best() == null && bound < target && width < LAST_WIDTH && !over(forAll)) {
                 width *= 4;
                 bound = search.search(price, target, width);
             }

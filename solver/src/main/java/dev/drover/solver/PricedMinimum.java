@@ -12,7 +12,14 @@ final class PricedMinimum {
     /** Prices count in multiples of this: sums of them and of whole costs are exact, and equal layers stay equal. */
     private static final double QUANTUM = 1.0 / 4096;
 
-    private static final int SWEEPS = 12;
+    /** Sweeps at most, and after how many of them they must have gained a part of the bound to go on. */
+    private static final int SWEEPS = 96;
+
+    private static final int PATIENCE = 8;
+    private static final double WORTH = 2e-6;
+
+    /** Part of the bound that the best choice may cost more for values to go: else hardly any do. */
+    private static final double NEAR = 1e-4;
 
     /** Rounds of sweeps after which values go, and entries of tables of exact elimination at first. */
     private static final int ROUNDS = 4;
@@ -111,7 +118,7 @@ final class PricedMinimum {
             }
             DualBound dual = new DualBound(small, budget);
             sweeps(dual, small);
-            if (proven()) {
+            if (proven() || least - bound > NEAR * Math.abs(bound)) {
                 return;
             }
             boolean[][] keep = dual.worthKeeping(least, dual.decoded);
@@ -152,18 +159,17 @@ final class PricedMinimum {
     }
 
     private void sweeps(DualBound dual, Core small) {
-        double before = Double.NEGATIVE_INFINITY;
-        for (int i = 0; i < SWEEPS && !proven(); i++) {
-            double now = dual.sweep();
+        double[] bounds = new double[SWEEPS];
+        for (int i = 0; i < SWEEPS && !proven() && !budget.over(); i++) {
+            bounds[i] = dual.sweep();
             budget.spend(dual.entriesPerSweep());
-            dual.keep(now);
-            bound = Math.max(bound, Math.min(now, least));
+            dual.keep(bounds[i]);
+            bound = Math.max(bound, Math.min(bounds[i], least));
             offer(small, dual.decoded);
             offer(small, dual.decodedDown);
-            if (now - before < 1e-3 * (least - now)) {
+            if (i >= PATIENCE && bounds[i] - bounds[i - PATIENCE] < WORTH * Math.abs(bounds[i])) {
                 return;
             }
-            before = now;
         }
     }
 }

@@ -32,8 +32,25 @@ final class RowPrices {
     /** Part of the bound that a choice costs more, above which the sweeps are too far from the minimum. */
     private static final double LOOSE = 1e-4;
 
+    /** Part of the bound that a choice costs more at most where its usage is the slope. */
+    private static final double EXACT = 1e-8;
+
+    /** Part of the bound that a further price must promise. */
+    private static final double WORTH = 1e-6;
+
+    /** How far above the bound the priced cost of choices is that are of no use for mixtures, as a part of it. */
+    private static final double FAR_LINE = 4e-4;
+
+    /** The first price is so many times smaller where each price is asked for anew: low prices take few sweeps. */
+    private static final double SMALL = 16;
+
     /** Entries of all matrices above which sweeps at each price are not even tried. */
     private static final long MOST_ENTRIES = 1_000_000;
+
+    /** Part of the bound that these may stay below it. */
+    private static final double NEAR = 1e-7;
+
+    private static final double FAR = 3e-6;
 
     /** Sweeps at the best price at last, where it was found without them. */
     private static final int LAST_SWEEPS = 400;
@@ -52,6 +69,9 @@ final class RowPrices {
     private final ArrayDeque<int[]> cheapest = new ArrayDeque<>();
 
     private double looseness;
+
+    /** The bound at the latest prices. */
+    private double latestBound;
 
     /** Whether minima are found on cores of their own, because sweeps on this one take too long to get there. */
     private boolean apart;
@@ -90,6 +110,32 @@ final class RowPrices {
         return cheapest.isEmpty() ? new int[core.size] : cheapest.getFirst();
     }
 
+    /** Choices that cost little more than the bound at the best prices, and the cheapest ones there over the limits and within them. */
+    List<int[]> near() {
+        double[] price = apart ? bestPrice : dual.bestPrice();
+        double limit = bound() + FAR_LINE * Math.abs(bound());
+        List<int[]> near = new ArrayList<>();
+        int[][] nearest = new int[2][];
+        double[] least = {Double.POSITIVE_INFINITY, Double.POSITIVE_INFINITY};
+        for (int[] x : cheapest) {
+            double cost = priced(core.cost(x), core.usage(x), price, -1);
+            if (cost <= limit) {
+                near.add(x);
+            }
+            int side = core.fits(x) ? 0 : 1;
+            if (cost < least[side]) {
+                least[side] = cost;
+                nearest[side] = x;
+            }
+        }
+        for (int side = 0; side < 2; side++) {
+            if (least[side] > limit && nearest[side] != null) {
+                near.add(nearest[side]);
+            }
+        }
+        return near;
+    }
+
     /** The cheapest choice found that keeps the rows of this core, null if there is none. */
     int @Nullable [] keeps() {
         return keeps;
@@ -100,9 +146,16 @@ final class RowPrices {
         return looseness;
     }
 
-    /** Finds prices and choices. */
-    void find() {
+    /**
+     * Finds prices and choices.
+     *
+     * @param hint about the price of the last row, if it is the price of another row that was tried before; 0 if none was
+     */
+    void find(double hint) {
         double[] price = new double[core.rows];
+        if (core.rows == 1) {
+            price[0] = hint;
+        }
         if (core.rows == 0) {
             sweeps();
         }
@@ -116,12 +169,14 @@ final class RowPrices {
         }
         if (apart) {
             dual.moveTo(bestPrice);
+            double near = Math.max(
+                    NEAR * Math.abs(bestBound), Math.min(FAR * Math.abs(bestBound), 0.1 * (costOf(keeps) - bestBound)));
             double before = Double.NEGATIVE_INFINITY;
             for (int i = 0; i < LAST_SWEEPS && !stop.getAsBoolean(); i++) {
                 double bound = dual.sweep();
                 budget.spend(dual.entriesPerSweep());
                 dual.keep(bound);
-                if (bound >= bestBound - 0.5 || bound - before < 1e-3 * (bestBound - bound)) {
+                if (bound >= bestBound - near || bound - before < 1e-3 * (bestBound - bound)) {
                     break;
                 }
                 before = bound;
@@ -130,34 +185,13 @@ final class RowPrices {
     }
 
     private void price(int r, double[] price) {
-        Line above = null;
-        Line below = null;
+        PriceSearch search = new PriceSearch();
         double next = price[r];
-        for (int step = 0; step < PRICES && !stop.getAsBoolean(); step++) {
+        for (int step = 0; step < PRICES && !Double.isNaN(next) && !stop.getAsBoolean(); step++) {
             price[r] = next;
             Line line = line(r, cheapest(price), price);
-            boolean better;
-            if (line.excess > 0) {
-                better = above == null || line.at(next) < above.at(next) - 0.5;
-                above = better ? line : above;
-            } else {
-                better = below == null || line.at(next) < below.at(next) - 0.5;
-                below = better ? line : below;
-            }
-            if (below == null) {
-                next = next == 0 ? firstPrice(line) : 2 * next;
-            } else if (above == null) {
-                if (next == 0) {
-                    break;
-                }
-                next = next < 1e-12 ? 0 : next / 2;
-            } else {
-                double meet = (below.cost - above.cost) / (above.excess - below.excess);
-                if (!better || !(meet >= 0) || meet == next) {
-                    break;
-                }
-                next = meet;
-            }
+            search.answer(next, latestBound, line.excess, looseness <= EXACT);
+            next = search.next(firstPrice(line), WORTH * Math.abs(bound()) + 0.5);
         }
         System.arraycopy(apart ? bestPrice : dual.bestPrice(), 0, price, 0, price.length);
     }
@@ -183,6 +217,7 @@ final class RowPrices {
             keeps = x;
         }
         double least = priced(cost, core.usage(x), price, -1);
+        latestBound = minimum.bound();
         looseness = (least - minimum.bound()) / Math.max(1, Math.abs(minimum.bound()));
         if (minimum.bound() > bestBound) {
             bestBound = minimum.bound();
@@ -194,15 +229,12 @@ final class RowPrices {
     /** A price at which the choice at hand costs as much as the best one known, were that just within the limit. */
     private double firstPrice(Line line) {
         double gap = incumbent.cost() - line.cost;
-        return (gap > 0 && gap < Double.POSITIVE_INFINITY ? gap : Math.abs(line.cost) + 1) / line.excess;
+        return (gap > 0 && gap < Double.POSITIVE_INFINITY ? gap : Math.abs(line.cost) + 1)
+                / ((apart ? SMALL : 1) * line.excess);
     }
 
     /** The priced cost of one choice as a function of one row's price. */
-    private record Line(double cost, double excess) {
-        private double at(double price) {
-            return cost + price * excess;
-        }
-    }
+    private record Line(double cost, double excess) {}
 
     private Line line(int r, int[] x, double[] price) {
         long[] usage = core.usage(x);
@@ -245,6 +277,7 @@ final class RowPrices {
             }
         }
         cheapest.addFirst(best);
+        latestBound = before;
         looseness = (least - before) / Math.max(1, Math.abs(before));
         return best;
     }

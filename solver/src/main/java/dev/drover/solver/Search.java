@@ -37,6 +37,9 @@ final class Search {
     private volatile boolean roundOver;
     private boolean[][] keep = new boolean[0][];
 
+    /** Prices of the few rows that bind, to begin with; empty if they are not known. */
+    private double[] firstPrice = new double[0];
+
     /** Labels of a core too wide for elimination at every step, null if it is too wide for labels as well. */
     private @Nullable LabelSearch wide;
 
@@ -160,6 +163,9 @@ final class Search {
     /** Thread 0: the bound, then as the others; ends the round when many values can go. */
     private void lead(long seed) {
         DualBound bounding = dual == null ? new DualBound(core, budget) : dual;
+        if (dual == null && firstPrice.length == core.rows) {
+            bounding.moveTo(firstPrice);
+        }
         dual = bounding;
         boolean cuts = !options.without().contains(Technique.CUTS);
         double gapAtCut = incumbent.cost() - incumbent.bound();
@@ -342,10 +348,12 @@ final class Search {
         if (plan == null) {
             budget.spend(100L * core.size);
             if (dual == null && labelling && !options.without().contains(Technique.FEW_ROWS)) {
-                new FewRows(core, incumbent, options, budget).run();
+                FewRows few = new FewRows(core, incumbent, options, budget);
+                few.run();
                 if (closed()) {
                     return;
                 }
+                firstPrice = few.prices();
             }
             wide = labelling ? LabelSearch.alongTree(core, options.seed(), budget) : null;
             return;
