@@ -40,6 +40,7 @@ final class InspectCommand implements Callable<Integer> {
     public Integer call() {
         LoadedModel loaded = LoadedModel.load(model);
         TrainingStep step = loaded.flat();
+        StepMemory.tellIfNotRun(step);
         Computation entry = step.graph().entry();
         Map<String, OpUse> uses = new TreeMap<>();
         double flops = 0;

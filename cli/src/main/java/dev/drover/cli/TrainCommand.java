@@ -125,6 +125,7 @@ final class TrainCommand implements Callable<Integer> {
     private int planAndTrain() {
         StoredPlan stored = options.storedIfPlan(subject, model);
         LoadedModel loaded = stored != null ? stored.model() : LoadedModel.load(subject);
+        StepMemory.checkRuns(loaded.flat());
         ModelInputs inputs = inputsFile != null
                 ? ModelInputs.ofTensors(loaded.flat(), inputsFile)
                 : ModelInputs.of(loaded, data, options.seed);

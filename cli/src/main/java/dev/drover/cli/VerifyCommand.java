@@ -107,6 +107,9 @@ final class VerifyCommand implements Callable<Integer> {
         StoredPlan stored = options.storedIfPlan(subject, model);
         LoadedModel loaded = stored != null ? stored.model() : LoadedModel.load(subject);
         TrainingStep step = loaded.flat();
+        if (!inProcess) {
+            StepMemory.checkRuns(step);
+        }
         // Before the search, so that a wrong file is told at once.
         ModelInputs inputs = inputsFile != null
                 ? ModelInputs.ofTensors(step, inputsFile)

@@ -40,6 +40,12 @@ public record Cholesky(boolean lower) implements Op {
         return a;
     }
 
+    /** Matrices are worked on one by one: the dims before them may be cut. */
+    @Override
+    public FactorRule factors(List<Shape> operands, Shape result) {
+        return FactorRule.batched(operands, result, result.asArray().rank() - 2);
+    }
+
     @Override
     public long flops(List<Shape> operands, Shape result) {
         ArrayShape a = operands.get(0).asArray();

@@ -7,6 +7,8 @@ import dev.drover.ir.graph.Computation;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.Shape;
+import dev.drover.ir.type.TupleShape;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -15,8 +17,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call of something that has no opcode. Targets with a meaning here: those that only mark a value (its operand is its value), and
- * {@code TopK}. Others are carried through as they are; evaluating one is refused by name.
+ * A call of something that has no opcode. Targets with a meaning here: those that only mark a value (its operand is its value), {@code
+ * TopK}, and the routines of {@link Lapack}. Others are carried through as they are; evaluating one is refused by name.
  *
  * @param target without quotes
  * @param shape the declared result shape
@@ -132,8 +134,34 @@ public record CustomCall(
         return shape;
     }
 
+    /** The routine that is called on operands of these shapes, or null. */
+    private @Nullable Lapack routine(List<Shape> operands) {
+        Lapack routine = Lapack.of(target);
+        return routine != null && routine.fits(operands, shape) ? routine : null;
+    }
+
+    /** Whether {@link #evaluate} knows the target, for operands of these shapes. */
+    public boolean hasMeaning(List<Shape> operands) {
+        return isMark()
+                || (MANUAL.contains(target)
+                        && operands.size() == 1
+                        && operands.get(0).equals(shape))
+                || (target.equals("TopK") && operands.size() == 1)
+                || routine(operands) != null;
+    }
+
+    @Override
+    public long flops(List<Shape> operands, Shape result) {
+        Lapack routine = routine(operands);
+        return routine == null ? 0 : routine.flops(operands);
+    }
+
     @Override
     public FactorRule factors(List<Shape> operands, Shape result) {
+        if (routine(operands) != null) {
+            return FactorRule.batched(
+                    operands, result, operands.get(0).asArray().rank() - 2);
+        }
         if (!isMark()) {
             return FactorRule.whole(operands, result);
         }
@@ -154,6 +182,13 @@ public record CustomCall(
     @Override
     public Instruction localize(Localizer local) {
         Shape localShape = isMark() ? local.operands().get(0).shape() : shape;
+        if (routine(local.whole().operandShapes()) != null) {
+            List<Shape> leaves = new ArrayList<>();
+            for (int i = 0; i < shape.leaves().size(); i++) {
+                leaves.add(local.localResult(i));
+            }
+            localShape = shape instanceof ArrayShape ? leaves.get(0) : new TupleShape(leaves);
+        }
         return local.builder().add(new CustomCall(target, localShape, attributes, calledBy, called), local.operands());
     }
 
@@ -175,6 +210,11 @@ public record CustomCall(
         if (target.equals("TopK") && operands.size() == 1) {
             ArrayShape values = shape.leaves().get(0);
             return TopK.topK(operands.get(0).literal(), (int) values.dim(values.rank() - 1), true);
+        }
+        Lapack routine = routine(self.operandShapes());
+        if (routine != null) {
+            return routine.evaluate(
+                    attributes, shape, operands.stream().map(Value::literal).toList());
         }
         throw new UserError(
                 "The target (" + target + ") of custom-call (" + self.name()

@@ -38,6 +38,23 @@ public record FactorRule(List<Factor> factors, List<List<List<Integer>>> operand
         return builder.build();
     }
 
+    /** The rule of an op that works on the arrays of a batch one by one: all leaves begin with its dims, and the others are never cut. */
+    public static FactorRule batched(List<Shape> operands, Shape result, int batch) {
+        Builder builder = new Builder();
+        List<List<Integer>> front = new ArrayList<>();
+        List<List<List<Integer>>> in = new ArrayList<>();
+        for (Shape operand : operands) {
+            for (ArrayShape leaf : operand.leaves()) {
+                in.add(builder.behind(front, leaf, batch));
+            }
+        }
+        in.forEach(builder::operand);
+        for (ArrayShape leaf : result.leaves()) {
+            builder.result(builder.behind(front, leaf, batch));
+        }
+        return builder.build();
+    }
+
     /** Whether a factor occurs in a leaf. */
     public static boolean contains(List<List<Integer>> dims, int factor) {
         for (List<Integer> dim : dims) {
@@ -147,6 +164,18 @@ public record FactorRule(List<Factor> factors, List<List<List<Integer>>> operand
 
         public List<List<Integer>> wholeDims(ArrayShape shape) {
             return dims(shape, Factor.Kind.WHOLE);
+        }
+
+        /** Dims of which the first belong to a batch, whose factors are made for the first leaf. */
+        private List<List<Integer>> behind(List<List<Integer>> front, ArrayShape leaf, int batch) {
+            for (int d = front.size(); d < batch; d++) {
+                front.add(leaf.dim(d) == 1 ? List.of() : List.of(free(leaf.dim(d))));
+            }
+            List<List<Integer>> dims = new ArrayList<>(front);
+            for (int d = batch; d < leaf.rank(); d++) {
+                dims.add(leaf.dim(d) == 1 ? List.of() : List.of(factor(leaf.dim(d), Factor.Kind.WHOLE)));
+            }
+            return dims;
         }
 
         /** Appends an operand leaf. */

@@ -59,6 +59,12 @@ public record TriangularSolve(boolean leftSide, boolean lower, boolean unitDiago
         return b;
     }
 
+    /** Matrices are worked on one by one: the dims before them may be cut. */
+    @Override
+    public FactorRule factors(List<Shape> operands, Shape result) {
+        return FactorRule.batched(operands, result, result.asArray().rank() - 2);
+    }
+
     @Override
     public long flops(List<Shape> operands, Shape result) {
         ArrayShape a = operands.get(0).asArray();
@@ -67,13 +73,18 @@ public record TriangularSolve(boolean leftSide, boolean lower, boolean unitDiago
 
     @Override
     public Value evaluate(EvalContext context, Instruction self, List<Value> operands) {
-        double[] a = operands.get(0).literal().doubles();
-        ArrayShape shape = self.array();
-        ArrayShape aShape = self.operand(0).array();
+        return solve(operands.get(0).literal(), operands.get(1).literal());
+    }
+
+    /** The x of {@code a} and {@code b}. */
+    Literal solve(Literal triangles, Literal b) {
+        double[] a = triangles.doubles();
+        ArrayShape shape = b.shape();
+        ArrayShape aShape = triangles.shape();
         int n = (int) aShape.dim(aShape.rank() - 1);
         int rows = (int) shape.dim(shape.rank() - 2);
         int columns = (int) shape.dim(shape.rank() - 1);
-        double[] x = operands.get(1).literal().doubles().clone();
+        double[] x = b.doubles().clone();
         boolean transposed = !transposeA.equals("NO_TRANSPOSE");
         // m(i, j): the matrix of m x = b, for each column of b (left side) or each row of it (right side, transposed
         // once more)

@@ -217,30 +217,32 @@ public final class Kernels {
 
     /** Fails, naming all of them, if a computation has ops without a meaning here. */
     public static void check(Computation computation) {
+        List<String> unsupported = without(computation);
+        if (!unsupported.isEmpty()) {
+            throw new UserError(unsupported(unsupported));
+        }
+    }
+
+    /** The ops of a computation, and of those that it calls, that have no meaning here: opcodes, and targets of custom calls. */
+    public static List<String> without(Computation computation) {
         Set<String> unsupported = new TreeSet<>();
         for (Computation each : new Graph("check", computation).computations()) {
             for (Instruction instruction : each.instructions()) {
                 String opcode = instruction.op().opcode();
                 boolean known = knows(opcode) && TABLE.get(opcode) != REFUSED;
-                if (instruction.op() instanceof CustomCall call && !hasMeaning(call)) {
+                if (instruction.op() instanceof CustomCall call && !call.hasMeaning(instruction.operandShapes())) {
                     unsupported.add("custom-call " + call.target());
                 } else if (!known) {
                     unsupported.add(opcode);
                 }
             }
         }
-        if (!unsupported.isEmpty()) {
-            throw new UserError(unsupported(new ArrayList<>(unsupported)));
-        }
+        return new ArrayList<>(unsupported);
     }
 
     private static String unsupported(List<String> opcodes) {
         return "The ops (" + String.join(", ", opcodes)
                 + ") of the program must be ones that the libtorch backend has.";
-    }
-
-    private static boolean hasMeaning(CustomCall call) {
-        return call.isMark() || call.target().equals("TopK");
     }
 
     private static void customCall(Emitter emitter, Node node) {
