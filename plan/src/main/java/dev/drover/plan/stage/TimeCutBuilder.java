@@ -15,6 +15,7 @@ import dev.drover.ir.ops.Reduction;
 import dev.drover.ir.ops.Reshape;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
+import dev.drover.ir.type.TupleShape;
 import dev.drover.plan.sharding.AxisState;
 import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.OpStrategy;
@@ -398,7 +399,12 @@ final class TimeCutBuilder {
             if (perMicroBatch.get(id)) {
                 return Phase.FORWARD;
             }
-            boolean parameter = full.instructions().get(id).op() instanceof Parameter;
+            Instruction instruction = full.instructions().get(id);
+            if (instruction.operands().size() == 1 && instruction.operand(0).shape() instanceof TupleShape) {
+                // Elements come with the tuple, also those that are needed later.
+                return phase(instruction.operand(0).id());
+            }
+            boolean parameter = instruction.op() instanceof Parameter;
             return neededByEach[id] || parameter ? Phase.PRE : Phase.POST;
         }
 

@@ -72,6 +72,11 @@ final class StageFollower {
         for (int id = cut.computation().size() - 1; id >= 0; id--) {
             followUser(instructions().get(id), true);
         }
+        for (Instruction instruction : instructions()) {
+            if (isElement(instruction)) {
+                stageById[instruction.id()] = stageById[instruction.operand(0).id()];
+            }
+        }
         List<Integer> out = new ArrayList<>();
         for (int stage : stageById) {
             out.add(Math.max(0, stage));
@@ -81,6 +86,11 @@ final class StageFollower {
 
     private List<Instruction> instructions() {
         return cut.computation().instructions();
+    }
+
+    /** Elements stand where their tuple is made, whoever uses them. */
+    private static boolean isElement(Instruction instruction) {
+        return instruction.operands().size() == 1 && instruction.operand(0).shape() instanceof TupleShape;
     }
 
     private boolean isWork(Instruction instruction) {
@@ -109,7 +119,7 @@ final class StageFollower {
                 stage = Math.min(stage, lastForwardUse[source.id()]);
             }
         }
-        if (instruction.operands().size() == 1 && instruction.operand(0).shape() instanceof TupleShape) {
+        if (isElement(instruction)) {
             return stageById[instruction.operand(0).id()];
         }
         return stage;

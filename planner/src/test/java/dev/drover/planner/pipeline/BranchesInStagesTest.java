@@ -67,9 +67,56 @@ class BranchesInStagesTest {
             }
             """;
 
-    private static TrainingStep step() {
+    /** Made of parameters alone; its elements are used by two stages, and after the micro-batches. */
+    private static final String ELEMENTS = """
+            HloModule elements
+
+            add {
+              a = f32[] parameter(0)
+              b = f32[] parameter(1)
+              ROOT s = f32[] add(a, b)
+            }
+
+            keep {
+              pair = (f32[4,4], f32[4,4]) parameter(0)
+              a = f32[4,4] get-tuple-element(pair), index=0
+              b = f32[4,4] get-tuple-element(pair), index=1
+              ROOT t = (f32[4,4], f32[4,4], f32[4,4]) tuple(a, b, b)
+            }
+
+            swap {
+              pair = (f32[4,4], f32[4,4]) parameter(0)
+              a = f32[4,4] get-tuple-element(pair), index=0
+              b = f32[4,4] get-tuple-element(pair), index=1
+              ROOT t = (f32[4,4], f32[4,4], f32[4,4]) tuple(b, a, a)
+            }
+
+            ENTRY main {
+              w = f32[4,4] parameter(0)
+              v = f32[4,4] parameter(1)
+              x = f32[8,4] parameter(2)
+              zero = f32[] constant(0)
+              sum = f32[] reduce(w, zero), dimensions={0,1}, to_apply=add
+              positive = pred[] compare(sum, zero), direction=GT
+              pair = (f32[4,4], f32[4,4]) tuple(w, v)
+              all = (f32[4,4], f32[4,4], f32[4,4]) conditional(positive, pair, pair), true_computation=swap, false_computation=keep
+              first = f32[4,4] get-tuple-element(all), index=0
+              second = f32[4,4] get-tuple-element(all), index=1
+              last = f32[4,4] get-tuple-element(all), index=2
+              y = f32[8,4] dot(x, first), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+              z = f32[8,4] dot(y, second), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+              loss = f32[] reduce(z, zero), dimensions={0,1}, to_apply=add
+              grad = f32[4,4] dot(x, z), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+              next = f32[4,4] subtract(last, grad)
+              grad2 = f32[4,4] dot(y, z), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+              next2 = f32[4,4] subtract(v, grad2)
+              ROOT out = (f32[4,4], f32[4,4], f32[]) tuple(next, next2, loss)
+            }
+            """;
+
+    private static TrainingStep step(String text) {
         return new TrainingStep(
-                HloReader.read("branch.hlo", HLO),
+                HloReader.read("branch.hlo", text),
                 List.of(
                         new InputRole(InputRole.Kind.PARAMETER, "w"),
                         new InputRole(InputRole.Kind.PARAMETER, "v"),
@@ -80,7 +127,16 @@ class BranchesInStagesTest {
     @ParameterizedTest
     @CsvSource({"1,2", "1,4", "2,1", "2,2"})
     void equalsTheWholeStep(int stages, int devices) {
-        TrainingStep step = step();
+        assertEqual(step(HLO), stages, devices);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1,2", "2,1", "2,2"})
+    void elementsStandWhereTheirTupleIsMade(int stages, int devices) {
+        assertEqual(step(ELEMENTS), stages, devices);
+    }
+
+    private static void assertEqual(TrainingStep step, int stages, int devices) {
         CutStep cut = PlanCompiler.cut(step, 1, stages);
         Mesh mesh = devices == 1 ? Mesh.of() : Mesh.of(devices);
         for (int seed = 0; seed < 6; seed++) {
