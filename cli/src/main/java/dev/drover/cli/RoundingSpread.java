@@ -58,7 +58,7 @@ final class RoundingSpread {
         }
 
         /** The width of the element in the middle: where most of an output is noise, so are those that few draws happen not to move. */
-        void sum() {
+        void summarize() {
             double[] widths = new double[least.length];
             for (int i = 0; i < widths.length; i++) {
                 widths[i] = width(i);
@@ -115,7 +115,7 @@ final class RoundingSpread {
             }
             draws++;
         }
-        ranges.forEach(Range::sum);
+        ranges.forEach(Range::summarize);
         return this;
     }
 

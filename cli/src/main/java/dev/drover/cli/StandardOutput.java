@@ -86,6 +86,7 @@ final class StandardOutput extends FilterOutputStream {
         try {
             return link != null && Files.readSymbolicLink(link).toString().startsWith("pipe:");
         } catch (IOException | UnsupportedOperationException e) {
+            // A system that does not say what its files are: the failure is told.
             return false;
         }
     }

@@ -4,6 +4,9 @@ import java.io.ByteArrayOutputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 
 /** One command run in this process, with what it printed. */
 record CommandRun(int exitCode, String out, String err) {
@@ -25,6 +28,19 @@ record CommandRun(int exitCode, String out, String err) {
         } finally {
             System.setErr(err);
         }
+    }
+
+    /** A program of this class path in a process of its own, with a heap of so many MiB. */
+    static ProcessBuilder java(int heapMegabytes, Class<?> main, String... args) {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx" + heapMegabytes + "m",
+                "-XX:+UseSerialGC",
+                "-cp",
+                System.getProperty("java.class.path"),
+                main.getName()));
+        command.addAll(List.of(args));
+        return new ProcessBuilder(command);
     }
 
     /** The file of a cluster of two devices of this memory. */

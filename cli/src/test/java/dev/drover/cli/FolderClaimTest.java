@@ -41,14 +41,7 @@ class FolderClaimTest {
     @Test
     void anotherProcessHasItUntilItIsKilled() throws Exception {
         Path run = folder.resolve("a/run");
-        Process holder = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xmx32m",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        Holder.class.getName(),
-                        run.toString())
+        Process holder = CommandRun.java(32, Holder.class, run.toString())
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         try {

@@ -20,15 +20,7 @@ class LittleJavaMemoryTest {
     @Test
     void isTold() throws Exception {
         Path err = folder.resolve("err");
-        Process inspect = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xmx24m",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "dev.drover.cli.Main",
-                        "inspect",
-                        "gpt:layers=1000")
+        Process inspect = CommandRun.java(24, Main.class, "inspect", "gpt:layers=1000")
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .redirectError(err.toFile())
                 .start();

@@ -43,20 +43,8 @@ class SolveSignalTest {
     void aTerminatedSolvePrintsItsBestAnswer() throws Exception {
         Path out = folder.resolve("out");
         Path err = folder.resolve("err");
-        Process solve = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xmx256m",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "dev.drover.cli.Main",
-                        "solve",
-                        problem().toString(),
-                        "--timeout",
-                        "600",
-                        "--threads",
-                        "1",
-                        "--json")
+        Process solve = CommandRun.java(
+                        256, Main.class, "solve", problem().toString(), "--timeout", "600", "--threads", "1", "--json")
                 .redirectOutput(out.toFile())
                 .redirectError(err.toFile())
                 .start();

@@ -61,16 +61,7 @@ class StandardOutputTest {
     }
 
     private Process start(ProcessBuilder.Redirect out) throws IOException {
-        return new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xmx64m",
-                        "-XX:+UseSerialGC",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        "dev.drover.cli.Main",
-                        "inspect",
-                        MLP,
-                        "--inputs")
+        return CommandRun.java(64, Main.class, "inspect", MLP, "--inputs")
                 .redirectOutput(out)
                 .redirectError(folder.resolve("err").toFile())
                 .start();

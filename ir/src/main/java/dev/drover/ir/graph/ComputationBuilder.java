@@ -75,23 +75,14 @@ public final class ComputationBuilder {
 
     /** Signs that the text of a program does not have in names become underscores. */
     private static String legible(String name) {
+        char[] signs = null;
         for (int i = 0; i < name.length(); i++) {
-            if (!isNameSign(name.charAt(i))) {
-                StringBuilder out = new StringBuilder(name);
-                for (int k = i; k < name.length(); k++) {
-                    if (!isNameSign(name.charAt(k))) {
-                        out.setCharAt(k, '_');
-                    }
-                }
-                return out.toString();
+            if (!Instruction.isNameSign(name.charAt(i))) {
+                signs = signs == null ? name.toCharArray() : signs;
+                signs[i] = '_';
             }
         }
-        return name;
-    }
-
-    private static boolean isNameSign(char c) {
-        boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        return letter || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' || c >= 128;
+        return signs == null ? name : new String(signs);
     }
 
     private String unique(String given) {

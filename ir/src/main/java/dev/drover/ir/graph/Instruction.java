@@ -4,6 +4,7 @@ import dev.drover.ir.ops.FactorRule;
 import dev.drover.ir.ops.Op;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.Shape;
+import dev.drover.ir.type.TupleShape;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -61,6 +62,17 @@ public final class Instruction {
 
     public Shape shape() {
         return shape;
+    }
+
+    /** Whether a tuple is all that it takes: an element of one, a loop. Such an instruction is made with its tuple. */
+    public boolean takesATuple() {
+        return operands.size() == 1 && operands.get(0).shape instanceof TupleShape;
+    }
+
+    /** Whether a name can have it: ASCII letters and digits, {@code _ . -}, and all that is not ASCII. */
+    public static boolean isNameSign(char c) {
+        boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        return letter || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' || c >= 128;
     }
 
     /** The shape of an instruction that yields an array. */

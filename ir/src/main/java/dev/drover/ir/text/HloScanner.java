@@ -1,6 +1,7 @@
 package dev.drover.ir.text;
 
 import dev.drover.ir.UserError;
+import dev.drover.ir.graph.Instruction;
 import java.nio.charset.StandardCharsets;
 
 /**
@@ -32,8 +33,7 @@ final class HloScanner {
     private static byte[] kinds() {
         byte[] kinds = new byte[256];
         for (int c = 0; c < 256; c++) {
-            boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-            if (letter || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' || c >= 128) {
+            if (Instruction.isNameSign((char) c)) {
                 kinds[c] = NAME;
             }
         }

@@ -85,6 +85,24 @@ final class LapackTest {
         return out;
     }
 
+    /** The first {@code k} rows, from the diagonal on. */
+    private static double[][] upper(double[][] a, int k) {
+        double[][] out = new double[k][a[0].length];
+        for (int i = 0; i < k; i++) {
+            System.arraycopy(a[i], i, out[i], i, out[i].length - i);
+        }
+        return out;
+    }
+
+    /** The first {@code k} columns, below the diagonal. */
+    private static double[][] below(double[][] a, int k) {
+        double[][] out = new double[a.length][k];
+        for (int i = 0; i < a.length; i++) {
+            System.arraycopy(a[i], 0, out[i], 0, Math.min(i, k));
+        }
+        return out;
+    }
+
     @ParameterizedTest
     @CsvSource({"4, 4", "5, 3", "3, 5"})
     void qr(int m, int n) {
@@ -92,17 +110,8 @@ final class LapackTest {
         int k = Math.min(m, n);
         Value factors = call("(f64[" + m + "," + n + "], f64[" + k + "])", "dgeqrf", "", a);
         double[][] r = rows(Apply.element(factors, 0));
-        double[][] upper = new double[k][n];
-        double[][] vectors = new double[m][k];
-        for (int i = 0; i < m; i++) {
-            for (int j = 0; j < n; j++) {
-                if (j >= i) {
-                    upper[i][j] = r[i][j];
-                } else {
-                    vectors[i][j] = r[i][j];
-                }
-            }
-        }
+        double[][] upper = upper(r, k);
+        double[][] vectors = below(r, k);
         double[] flat = new double[m * k];
         for (int i = 0; i < flat.length; i++) {
             flat[i] = vectors[i / k][i % k];
@@ -123,20 +132,15 @@ final class LapackTest {
         int k = Math.min(m, n);
         Value factors = call("(f64[" + m + "," + n + "], s32[" + k + "], s32[])", "dgetrf", "", a);
         double[][] both = rows(Apply.element(factors, 0));
-        double[][] l = new double[m][k];
-        double[][] u = new double[k][n];
-        for (int i = 0; i < m; i++) {
-            for (int j = 0; j < n; j++) {
-                if (j >= i) {
-                    u[i][j] = both[i][j];
-                } else {
-                    l[i][j] = both[i][j];
-                    assertThat(Math.abs(both[i][j])).isLessThanOrEqualTo(1);
-                }
+        double[][] u = upper(both, k);
+        double[][] l = below(both, k);
+        for (double[] row : l) {
+            for (double factor : row) {
+                assertThat(Math.abs(factor)).isLessThanOrEqualTo(1);
             }
-            if (i < k) {
-                l[i][i] = 1;
-            }
+        }
+        for (int i = 0; i < k; i++) {
+            l[i][i] = 1;
         }
         double[][] expected = rows(a);
         for (int i = 0; i < k; i++) {

@@ -38,12 +38,12 @@ public final class FreeValues {
                 continue;
             }
             long own = instruction.op().flops(instruction.operandShapes(), array);
-            work[instruction.id()] = own + workOfOperands(instruction, work);
-            free[instruction.id()] = own <= array.elements()
-                    && work[instruction.id()] <= MOST_WORK * array.elements()
-                    && (isMadeOfFree(instruction, free) || spreads(instruction));
-            if (!free[instruction.id()]) {
-                work[instruction.id()] = 0;
+            double all = own + workOfOperands(instruction, work);
+            if (own <= array.elements()
+                    && all <= MOST_WORK * array.elements()
+                    && (isMadeOfFree(instruction, free) || spreads(instruction))) {
+                free[instruction.id()] = true;
+                work[instruction.id()] = all;
             }
         }
         return free;

@@ -15,7 +15,6 @@ import dev.drover.ir.ops.Reduction;
 import dev.drover.ir.ops.Reshape;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
-import dev.drover.ir.type.TupleShape;
 import dev.drover.plan.sharding.AxisState;
 import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.OpStrategy;
@@ -400,7 +399,7 @@ final class TimeCutBuilder {
                 return Phase.FORWARD;
             }
             Instruction instruction = full.instructions().get(id);
-            if (instruction.operands().size() == 1 && instruction.operand(0).shape() instanceof TupleShape) {
+            if (instruction.takesATuple()) {
                 // Elements come with the tuple, also those that are needed later.
                 return phase(instruction.operand(0).id());
             }

@@ -105,7 +105,7 @@ final class PostPieces {
             group[id] = id;
             heavy[id] = isHeavy(instruction);
             rank[id] = heavy[id] ? 1 : 0;
-            if (StepParts.isElement(instruction)) {
+            if (instruction.takesATuple()) {
                 heavy[id] = heavy[instruction.operand(0).id()];
                 rank[id] = rank[instruction.operand(0).id()];
                 continue;

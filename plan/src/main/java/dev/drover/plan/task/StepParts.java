@@ -5,7 +5,6 @@ import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.Parameter;
 import dev.drover.ir.ops.Tuple;
-import dev.drover.ir.type.TupleShape;
 import dev.drover.plan.stage.CutStep;
 import dev.drover.plan.stage.FreeValues;
 import dev.drover.plan.stage.Phase;
@@ -107,11 +106,6 @@ final class StepParts {
         }
     }
 
-    /** Whether it takes a tuple apart: part of the op that made it. */
-    static boolean isElement(Instruction instruction) {
-        return instruction.operands().size() == 1 && instruction.operand(0).shape() instanceof TupleShape;
-    }
-
     static boolean isTaskWork(Instruction instruction) {
         return FreeValues.isTaskWork(instruction);
     }
@@ -160,7 +154,7 @@ final class StepParts {
         if (instruction == computation.root()) {
             return null;
         }
-        if (isElement(instruction)) {
+        if (instruction.takesATuple()) {
             return keyById.get(instruction.operand(0).id());
         }
         Phase phase = assignment.phase(cutId);

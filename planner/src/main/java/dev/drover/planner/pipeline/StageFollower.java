@@ -2,7 +2,6 @@ package dev.drover.planner.pipeline;
 
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.Parameter;
-import dev.drover.ir.type.TupleShape;
 import dev.drover.plan.stage.CutStep;
 import dev.drover.plan.stage.FreeValues;
 import dev.drover.plan.stage.Phase;
@@ -73,7 +72,7 @@ final class StageFollower {
             followUser(instructions().get(id), true);
         }
         for (Instruction instruction : instructions()) {
-            if (isElement(instruction)) {
+            if (instruction.takesATuple()) {
                 stageById[instruction.id()] = stageById[instruction.operand(0).id()];
             }
         }
@@ -86,11 +85,6 @@ final class StageFollower {
 
     private List<Instruction> instructions() {
         return cut.computation().instructions();
-    }
-
-    /** Elements stand where their tuple is made, whoever uses them. */
-    private static boolean isElement(Instruction instruction) {
-        return instruction.operands().size() == 1 && instruction.operand(0).shape() instanceof TupleShape;
     }
 
     private boolean isWork(Instruction instruction) {
@@ -119,7 +113,7 @@ final class StageFollower {
                 stage = Math.min(stage, lastForwardUse[source.id()]);
             }
         }
-        if (isElement(instruction)) {
+        if (instruction.takesATuple()) {
             return stageById[instruction.operand(0).id()];
         }
         return stage;

@@ -61,9 +61,7 @@ final class StageGraph {
                 tie = order == 0 || (order < 0 && tie);
                 best = order > 0 ? node : best;
             }
-            boolean mustJoin = instruction.operands().size() == 1
-                    && instruction.operand(0).shape() instanceof dev.drover.ir.type.TupleShape;
-            if (best >= 0 && !tie && (mustJoin || own == 0 || weights.get(best) + own <= maxWeight)) {
+            if (best >= 0 && !tie && (instruction.takesATuple() || own == 0 || weights.get(best) + own <= maxWeight)) {
                 nodeById[id] = best;
                 weights.set(best, weights.get(best) + own);
             } else {
