@@ -80,10 +80,14 @@ final class FolderClaim implements AutoCloseable {
      */
     private static @Nullable FileChannel lock(String name, Path folder) throws IOException {
         Path file = folder.resolve(FILE);
-        FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        if (!Files.exists(file)) {
+            Files.createFile(file);
+        }
+        // Before it is opened: the one in its place afterwards may be another one already.
+        Object opened = key(file);
+        FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
         boolean kept = false;
         try {
-            Object opened = key(file);
             if (!isFree(channel)) {
                 String owner = Files.readString(file).strip();
                 throw new UserError(
