@@ -38,6 +38,8 @@ import picocli.CommandLine.Command;
 public final class Main implements Runnable {
     static final int USER_MISTAKE = 2;
     static final int WORKER_FAILED = 3;
+    /** Trained, but the last state or the report could not be written. */
+    static final int NOT_SAVED = 4;
 
     private Main() {}
 
@@ -85,7 +87,7 @@ public final class Main implements Runnable {
         }
     }
 
-    /** Runs one command and exits with its code: 0 ok, 1 bug, 2 user error, 3 failure of a worker, 141 nobody reads. */
+    /** Runs one command and exits with its code: 0 ok, 1 bug, 2 user error, 3 failure of a worker, 4 trained but not saved, 141 nobody reads. */
     public static void main(String[] args) {
         System.exit(run(StandardOutput.ofProcess(), args));
     }

@@ -98,6 +98,8 @@ final class TrainCommand implements Callable<Integer> {
 
     private double predictedProcessorMillis;
     private boolean lossWasFinite = true;
+    /** Null without a folder for checkpoints, and before training. */
+    private @Nullable Saves saves;
 
     @Override
     public Integer call() {
@@ -123,16 +125,14 @@ final class TrainCommand implements Callable<Integer> {
     }
 
     private int planAndTrain() {
-        StoredPlan stored = options.storedIfPlan(subject, model);
-        LoadedModel loaded = stored != null ? stored.model() : LoadedModel.load(subject);
+        StoredPlan given = options.storedIfPlan(subject, model);
+        LoadedModel loaded = given != null ? given.model() : LoadedModel.load(subject);
         StepMemory.checkRuns(loaded.flat());
         ModelInputs inputs = inputsFile != null
                 ? ModelInputs.ofTensors(loaded.flat(), inputsFile)
                 : ModelInputs.of(loaded, data, options.seed);
-        StoredState before = checkpoint != null && holdsAnything(checkpoint)
-                ? StoredState.open(checkpoint, stateShapes(loaded.flat()))
-                : null;
-        Planned planned = stored != null ? stored.compiled() : options.plan(loaded, 4);
+        StoredState before = stateBefore(loaded.flat());
+        Planned planned = given != null ? given.compiled() : options.plan(loaded, 4);
         ThisMachine.checkMemory(planned.simulated().memory());
         int workers = planned.execution().workers().size();
         boolean elsewhere = Presets.isElsewhere(planned.plan().cluster().name());
@@ -157,10 +157,23 @@ final class TrainCommand implements Callable<Integer> {
                         record.peakBytes().get(use.rank())));
             }
         }
-        Path page = run.page();
-        Output.write(page, ReportPage.of(planned, loaded.flat(), record));
-        print(record, memory, page);
-        return 0;
+        boolean stored = writePage(planned, loaded, record);
+        print(record, memory, stored ? run.page() : null);
+        if (saves != null) {
+            saves.tellLost();
+        }
+        return stored && (saves == null || !saves.isLost()) ? 0 : Main.NOT_SAVED;
+    }
+
+    /** A disk that is full by now takes nothing of what was computed. */
+    private boolean writePage(Planned planned, LoadedModel loaded, TrainingRecord record) {
+        try {
+            Output.write(run.page(), ReportPage.of(planned, loaded.flat(), record));
+            return true;
+        } catch (UserError e) {
+            Output.progress(String.valueOf(e.getMessage()));
+            return false;
+        }
     }
 
     /** Fails with {@link UserError} where an option makes no sense or the checkpoint can neither be read nor be written. */
@@ -193,6 +206,22 @@ final class TrainCommand implements Callable<Integer> {
             }
         }
         return shapes;
+    }
+
+    /** What to go on from, all of it checked; null to begin anew. */
+    private @Nullable StoredState stateBefore(TrainingStep step) {
+        if (checkpoint == null || !holdsAnything(checkpoint)) {
+            return null;
+        }
+        try (LongWork work = LongWork.begin("checking the checkpoint")) {
+            StoredState before = StoredState.open(checkpoint, stateShapes(step));
+            if (!before.hasChecksums()) {
+                work.progress("the checkpoint (" + before.folder()
+                        + ") is of an older Drover and has no checksums, so damage to it would not be seen;"
+                        + " those that are saved now have them");
+            }
+            return before;
+        }
     }
 
     /** An empty folder, made for the purpose, is as good as none. */
@@ -228,6 +257,10 @@ final class TrainCommand implements Callable<Integer> {
         List<Double> millis = new ArrayList<>();
         long[] peaks = new long[planned.execution().workers().size()];
         int every = checkpointEvery != null ? Math.min(checkpointEvery, steps) : steps;
+        Saves saving = checkpoint == null
+                ? null
+                : new Saves(checkpoint, work::progress, (root, at) -> execution.save(names, root, at));
+        saves = saving;
         for (int done = 0, now; done < steps; done += now) {
             now = Math.min(Math.min(STEPS_AHEAD, steps - done), every - done % every);
             work.doing("training");
@@ -243,9 +276,10 @@ final class TrainCommand implements Callable<Integer> {
                 }
                 progress(work, losses.size(), loss, slowest, loaded);
             });
-            if (checkpoint != null && ((done + now) % every == 0 || done + now == steps)) {
+            boolean last = done + now == steps;
+            if (saving != null && ((done + now) % every == 0 || last)) {
                 work.doing("saving");
-                work.progress("saved to " + execution.save(names, checkpoint, first + done + now));
+                saving.save(first + done + now, last ? 0 : first + Math.min(steps, done + now + every));
             }
         }
         return new TrainingRecord(
@@ -299,7 +333,7 @@ final class TrainCommand implements Callable<Integer> {
         return Double.isNaN(value) ? null : value;
     }
 
-    private void print(TrainingRecord record, List<AllocatedMemory> memory, Path page) {
+    private void print(TrainingRecord record, List<AllocatedMemory> memory, @Nullable Path page) {
         if (json) {
             Map<String, @Nullable Object> out = new LinkedHashMap<>();
             out.put("model", record.model());
@@ -312,7 +346,10 @@ final class TrainCommand implements Callable<Integer> {
             out.put("predictedStepMillis", orNull(predictedStepMillis));
             out.put("peakMemoryBytes", record.peakBytes());
             out.put("memory", memory.stream().map(AllocatedMemory::json).toList());
-            out.put("report", page.toString());
+            out.put("report", page == null ? null : page.toString());
+            Path saved = saves == null ? null : saves.newest();
+            out.put("checkpoint", saved == null ? null : saved.toString());
+            out.put("lastStateSaved", saves == null ? null : !saves.isLost());
             Output.json(out);
             return;
         }
@@ -329,6 +366,8 @@ final class TrainCommand implements Callable<Integer> {
                         ? ""
                         : String.format(Locale.ROOT, "; predicted %.2f ms", predictedStepMillis));
         AllocatedMemory.print(memory);
-        System.out.println("report: " + page);
+        if (page != null) {
+            System.out.println("report: " + page);
+        }
     }
 }

@@ -1,6 +1,7 @@
 package dev.drover.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -118,6 +119,91 @@ class TrainTest {
             assertThat(rest.get(i - 2)).isCloseTo(all.get(i), org.assertj.core.data.Offset.offset(1e-4));
         }
         assertThat(state.resolve("step-000000008/index.json")).exists();
+    }
+
+    /** A checkpoint that cannot be written costs nothing but itself: losses go on, and the next one is written. */
+    @Test
+    @Timeout(value = 240, unit = TimeUnit.SECONDS)
+    void trainingGoesOnWithoutACheckpointThatCannotBeSaved() throws IOException {
+        Path state = folder.resolve("state");
+        List<String> common = List.of("--workers", "2", "--stages", "2", "--checkpoint", state.toString());
+        JsonNode begun = train("begun", common.toArray(String[]::new));
+        assertThat(begun.get("lastStateSaved").asBoolean()).isTrue();
+        assertThat(begun.get("checkpoint").asText()).endsWith("step-000000006");
+        // In the place of their folders, which any user and system refuses.
+        Path eighth = Files.writeString(state.resolve("step-000000008"), "no folder");
+        Files.writeString(state.resolve("step-000000012"), "no folder");
+        List<String> args = new ArrayList<>(List.of("train", GPT, "--steps", "6", "--json", "--checkpoint-every", "2"));
+        args.addAll(List.of("--data", data().toString()));
+        args.addAll(List.of(
+                "--run-folder", Path.of("target", "runs", "goes-on-without").toString()));
+        args.addAll(common);
+        CommandRun run = CommandRun.of(args.toArray(String[]::new));
+        assertThat(run.exitCode()).as(run.err()).isEqualTo(Main.NOT_SAVED);
+        JsonNode result = new ObjectMapper().readTree(run.out());
+        assertThat(losses(result)).hasSize(6);
+        assertThat(result.get("lastStateSaved").asBoolean()).isFalse();
+        assertThat(result.get("checkpoint").asText()).endsWith("step-000000010");
+        assertThat(Path.of(result.get("report").asText())).exists();
+        assertThat(run.err())
+                .containsOnlyOnce("The state of step 8 must be saved, but: The file (" + eighth)
+                .containsOnlyOnce("training goes on, and saving is tried again after step 10")
+                .containsOnlyOnce("The state of step 12 must be saved, but: The file (")
+                .containsOnlyOnce("the last state (step 12) is NOT saved; the newest that is, of step 10, is in ");
+        assertThat(state.resolve("step-000000006/index.json")).exists();
+        assertThat(state.resolve("step-000000010/index.json")).exists();
+    }
+
+    /** Where the system lets this user make a small disk. */
+    @Test
+    @Timeout(value = 240, unit = TimeUnit.SECONDS)
+    void aFullDiskIsToldWithWhatIsMissing() throws IOException, InterruptedException {
+        Path disk = Files.createDirectories(folder.resolve("disk"));
+        assumeTrue(isRun("mount", "-t", "tmpfs", "-o", "size=640k", "tmpfs", disk.toString()));
+        try {
+            CommandRun run = CommandRun.of(
+                    "train",
+                    GPT,
+                    "--workers",
+                    "2",
+                    "--stages",
+                    "2",
+                    "--steps",
+                    "4",
+                    "--checkpoint-every",
+                    "1",
+                    "--json",
+                    "--data",
+                    data().toString(),
+                    "--checkpoint",
+                    disk.resolve("state").toString(),
+                    "--run-folder",
+                    disk.resolve("run").toString());
+            assertThat(run.exitCode()).as(run.err()).isEqualTo(Main.NOT_SAVED);
+            JsonNode result = new ObjectMapper().readTree(run.out());
+            assertThat(losses(result)).hasSize(4);
+            assertThat(result.get("lastStateSaved").asBoolean()).isFalse();
+            assertThat(run.err())
+                    .containsOnlyOnce("saved to " + disk.resolve("state/step-000000001"))
+                    .containsOnlyOnce("The state of step 2 must be saved, but: The free space (")
+                    .contains(" are missing.\nMaybe make room: the checkpoints before it are whole.")
+                    .doesNotContain("The state of step 3 must be saved")
+                    .containsOnlyOnce("the last state (step 4) is NOT saved; the newest that is, of step 1, is in ");
+            assertThat(disk.resolve("state/step-000000002")).doesNotExist();
+        } finally {
+            assertThat(isRun("umount", disk.toString())).isTrue();
+        }
+    }
+
+    private static boolean isRun(String... command) throws InterruptedException {
+        try {
+            Process process =
+                    new ProcessBuilder(command).redirectErrorStream(true).start();
+            return process.waitFor(20, TimeUnit.SECONDS) && process.exitValue() == 0;
+        } catch (IOException e) {
+            // No such program.
+            return false;
+        }
     }
 
     private static void deleteAll(Path folder) throws IOException {

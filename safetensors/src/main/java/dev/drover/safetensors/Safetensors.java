@@ -26,6 +26,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +40,8 @@ public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, St
     private static final ObjectMapper JSON = new ObjectMapper();
     /** Tensors are read and written in pieces of so many bytes. */
     private static final int PIECE_BYTES = 16 << 20;
+    /** What is read once and thrown away stays in the processor's caches. */
+    private static final int READ_BYTES = 1 << 20;
 
     private static final int MAX_HEADER_BYTES = 100_000_000;
     private static final Map<String, DType> TYPES = types();
@@ -183,6 +186,24 @@ public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, St
         try (FileChannel channel = FileChannel.open(file)) {
             return channel.map(FileChannel.MapMode.READ_ONLY, tensor.offset() + offset, sizeBytes)
                     .order(ByteOrder.LITTLE_ENDIAN);
+        } catch (IOException e) {
+            throw new UserError("The file (" + file + ") must be readable, but " + FileReason.of(e) + ".", e);
+        }
+    }
+
+    /** Takes all bytes of a tensor in order, some at a time, from position to limit; they are valid during the call only. */
+    public void read(String name, Consumer<ByteBuffer> into) {
+        Tensor tensor = tensor(name);
+        ByteBuffer buffer = ByteBuffer.allocateDirect((int) Math.min(READ_BYTES, tensor.sizeBytes()))
+                .order(ByteOrder.LITTLE_ENDIAN);
+        try (FileChannel channel = FileChannel.open(file)) {
+            eachPiece(tensor.sizeBytes(), READ_BYTES, (offset, sizeBytes) -> {
+                readFully(channel, buffer.clear().limit(sizeBytes), tensor.offset() + offset);
+                if (buffer.hasRemaining()) {
+                    throw wrong(file, "tensor (" + name + ")", "not end before its last byte");
+                }
+                into.accept(buffer.flip());
+            });
         } catch (IOException e) {
             throw new UserError("The file (" + file + ") must be readable, but " + FileReason.of(e) + ".", e);
         }

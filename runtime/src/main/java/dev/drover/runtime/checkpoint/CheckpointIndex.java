@@ -1,7 +1,9 @@
 package dev.drover.runtime.checkpoint;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import dev.drover.ir.type.ArrayShape;
@@ -18,18 +20,21 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
  * What a checkpoint holds: {@code index.json} beside the safetensors files of the workers. Written last; a folder without it is no
  * checkpoint.
  *
+ * @param version {@link #VERSION}, or 1, in which pieces have no checksums
  * @param step steps that were done
  * @param values by name of the training step's input
  */
 public record CheckpointIndex(int version, long step, List<StoredValue> values) {
 
-    public static final int VERSION = 1;
+    public static final int VERSION = 2;
+    private static final int WITHOUT_CHECKSUMS = 1;
     private static final String FILE = "index.json";
     private static final String FOLDER_PREFIX = "step-";
 
@@ -67,8 +72,18 @@ public record CheckpointIndex(int version, long step, List<StoredValue> values) 
         }
     }
 
-    /** A part of a value: tensor {@code tensor} of a file, at the cuts of a slice. */
-    public record Piece(String file, String tensor, List<PieceCut> cuts) {}
+    /**
+     * A part of a value: tensor {@code tensor} of a file, at the cuts of a slice.
+     *
+     * @param crc32c the {@link Checksum} of its bytes; empty in an index without checksums
+     */
+    public record Piece(String file, String tensor, List<PieceCut> cuts, String crc32c) {
+        public Piece {
+            if (!crc32c.matches("([0-9a-f]{8})?")) {
+                throw new UserError("The crc32c (" + crc32c + ") must be eight hexadecimal digits.");
+            }
+        }
+    }
 
     /** As in a tensor slice: the units u of {@code dim} with {@code u / stride % parts == index}. */
     public record PieceCut(int dim, long stride, int parts, int index) {
@@ -80,6 +95,21 @@ public record CheckpointIndex(int version, long step, List<StoredValue> values) 
         }
     }
 
+    public CheckpointIndex {
+        if (version != WITHOUT_CHECKSUMS) {
+            for (StoredValue value : values) {
+                if (value.pieces().stream().anyMatch(piece -> piece.crc32c().isEmpty())) {
+                    throw new UserError("The pieces of value (" + value.name() + ") must have checksums.");
+                }
+            }
+        }
+    }
+
+    /** Whether damage to what is stored can be seen. */
+    public boolean hasChecksums() {
+        return version != WITHOUT_CHECKSUMS;
+    }
+
     /** The folder of the checkpoint after a step. */
     public static Path folder(Path root, long step) {
         return root.resolve(FOLDER_PREFIX + String.format("%09d", step));
@@ -87,16 +117,34 @@ public record CheckpointIndex(int version, long step, List<StoredValue> values) 
 
     /** The newest complete checkpoint in a folder, else the folder itself if it is one. */
     public static Path find(Path root) {
-        try (Stream<Path> folders = Files.list(root)) {
-            return folders.filter(f -> f.getFileName().toString().startsWith(FOLDER_PREFIX))
-                    .filter(f -> Files.exists(f.resolve(FILE)))
-                    .max(Path::compareTo)
+        try {
+            return newest(root, folder -> true)
                     .or(() -> Optional.of(root).filter(f -> Files.exists(f.resolve(FILE))))
                     .orElseThrow(() -> new UserError(
                             "The folder (" + root + ") must hold a checkpoint.",
                             "Maybe take a new or empty folder to begin anew."));
         } catch (IOException e) {
             throw new UserError("The folder (" + root + ") must hold a checkpoint.", e);
+        }
+    }
+
+    /** The newest complete checkpoint beside another one that is older than that. */
+    static Optional<Path> before(Path folder) {
+        Path whole = folder.toAbsolutePath();
+        Path root = whole.getParent();
+        try {
+            return root == null ? Optional.empty() : newest(root, other -> other.compareTo(whole) < 0);
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+
+    private static Optional<Path> newest(Path root, Predicate<Path> which) throws IOException {
+        try (Stream<Path> folders = Files.list(root)) {
+            return folders.filter(f -> f.getFileName().toString().startsWith(FOLDER_PREFIX))
+                    .filter(which)
+                    .filter(f -> Files.exists(f.resolve(FILE)))
+                    .max(Path::compareTo);
         }
     }
 
@@ -146,14 +194,29 @@ public record CheckpointIndex(int version, long step, List<StoredValue> values) 
             RecordText read =
                     RecordText.parse(new ObjectMapper(), Files.readString(file), "checkpoint's index", file.toString());
             int version = read.tree().path("version").asInt(VERSION);
-            if (version != VERSION) {
+            if (version != VERSION && version != WITHOUT_CHECKSUMS) {
                 throw new UserError(
-                        "The version (" + version + ") of checkpoint (" + folder + ") must be " + VERSION + ".");
+                        "The version (" + version + ") of checkpoint (" + folder + ") must be " + WITHOUT_CHECKSUMS
+                                + " or " + VERSION + ".",
+                        "Maybe it was written by a newer Drover.");
+            }
+            if (version == WITHOUT_CHECKSUMS) {
+                withoutChecksums(read.tree());
             }
             return read.to(CheckpointIndex.class, Set.of());
         } catch (IOException e) {
             throw new UserError(
                     "The checkpoint's index (" + file + ") must be readable, but " + FileReason.of(e) + ".", e);
+        }
+    }
+
+    private static void withoutChecksums(JsonNode index) {
+        for (JsonNode value : index.path("values")) {
+            for (JsonNode piece : value.path("pieces")) {
+                if (piece instanceof ObjectNode node) {
+                    node.put("crc32c", "");
+                }
+            }
         }
     }
 }

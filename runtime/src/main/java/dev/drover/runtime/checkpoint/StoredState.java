@@ -10,6 +10,7 @@ import dev.drover.runtime.wire.TensorBytes;
 import dev.drover.safetensors.Safetensors;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -22,12 +23,13 @@ import java.util.function.Function;
 
 /**
  * A checkpoint that is whole and of a certain model: each of the model's state values is there in pieces that cover it, in files that
- * hold them. All that is checked before a value is read, so that nothing is left zero.
+ * hold them, with the bytes that were written. All that is checked before a value is read, so that nothing is left zero.
  *
  * @param step steps that were done
+ * @param hasChecksums false for one of an older Drover, of which damage to the bytes is not seen
  * @param valueByName what was stored, by name of the training step's input
  */
-public record StoredState(Path folder, long step, Map<String, StoredValue> valueByName) {
+public record StoredState(Path folder, long step, boolean hasChecksums, Map<String, StoredValue> valueByName) {
     private static final int MOST_PROBLEMS = 3;
 
     public StoredState {
@@ -35,7 +37,8 @@ public record StoredState(Path folder, long step, Map<String, StoredValue> value
     }
 
     /**
-     * Reads the index of a checkpoint and checks what it names. Fails with {@link UserError} if anything is missing.
+     * Reads the index of a checkpoint and checks what it names, all bytes included. Fails with {@link UserError} if anything is missing
+     * or was changed.
      *
      * @param root a checkpoint, or a folder with some, of which the newest is taken
      * @param shapeByName the state values that a model needs
@@ -65,7 +68,53 @@ public record StoredState(Path folder, long step, Map<String, StoredValue> value
             }
             checkPieces(folder, value, files);
         }
-        return new StoredState(folder, index.step(), values);
+        if (index.hasChecksums()) {
+            checkBytes(folder, values.values(), files);
+        }
+        return new StoredState(folder, index.step(), index.hasChecksums(), values);
+    }
+
+    private static void checkBytes(Path folder, Collection<StoredValue> values, Map<String, Safetensors> files) {
+        List<String> problems = new ArrayList<>();
+        for (StoredValue value : values) {
+            for (Piece piece : value.pieces()) {
+                Checksum sum = new Checksum();
+                file(folder, piece, files).read(piece.tensor(), sum::add);
+                if (!sum.text().equals(piece.crc32c())) {
+                    problems.add("tensor " + piece.tensor() + " of file " + piece.file() + " (" + value.name() + ", "
+                            + sum.text() + " instead of " + piece.crc32c() + ")");
+                }
+            }
+        }
+        if (!problems.isEmpty()) {
+            throw new UserError(
+                    "The checksums (CRC-32C) of checkpoint (" + folder
+                            + ") must be those of its bytes, which were changed or damaged after they were saved: "
+                            + firstOf(problems) + ".",
+                    advice(folder));
+        }
+    }
+
+    private static Safetensors file(Path folder, Piece piece, Map<String, Safetensors> files) {
+        try {
+            return files.computeIfAbsent(piece.file(), name -> Safetensors.open(folder.resolve(name)));
+        } catch (UserError e) {
+            throw new UserError(String.valueOf(e.getMessage()), advice(folder));
+        }
+    }
+
+    private static String firstOf(List<String> problems) {
+        int told = Math.min(problems.size(), MOST_PROBLEMS);
+        return String.join(", ", problems.subList(0, told))
+                + (told < problems.size() ? ", and " + (problems.size() - told) + " more" : "");
+    }
+
+    private static String advice(Path folder) {
+        return "Maybe it was changed after it was saved; copy the files again from where they are whole"
+                + CheckpointIndex.before(folder)
+                        .map(older -> ", or move that folder away to go on from " + older.getFileName())
+                        .orElse("")
+                + ".";
     }
 
     private static void checkModel(Path folder, Map<String, StoredValue> values, Map<String, ArrayShape> shapeByName) {
@@ -82,11 +131,8 @@ public record StoredState(Path folder, long step, Map<String, StoredValue> value
                 .filter(name -> !shapeByName.containsKey(name))
                 .forEach(name -> problems.add(name + " is unknown to the model"));
         if (!problems.isEmpty()) {
-            int told = Math.min(problems.size(), MOST_PROBLEMS);
             throw new UserError(
-                    "The checkpoint (" + folder + ") must be of this model: "
-                            + String.join(", ", problems.subList(0, told))
-                            + (told < problems.size() ? ", and " + (problems.size() - told) + " more" : "") + ".",
+                    "The checkpoint (" + folder + ") must be of this model: " + firstOf(problems) + ".",
                     "Maybe it was written by another model or other sizes, or take another folder.");
         }
     }
@@ -109,7 +155,7 @@ public record StoredState(Path folder, long step, Map<String, StoredValue> value
                 place.add(cut.index());
             }
             placesByCuts.computeIfAbsent(cuts, c -> new HashSet<>()).add(place);
-            Safetensors file = files.computeIfAbsent(piece.file(), name -> Safetensors.open(folder.resolve(name)));
+            Safetensors file = file(folder, piece, files);
             ArrayShape stored = file.tensor(piece.tensor()).shape();
             ArrayShape local = slice(piece, whole).local();
             if (!stored.equals(local)) {
@@ -136,9 +182,7 @@ public record StoredState(Path folder, long step, Map<String, StoredValue> value
     }
 
     private static UserError wrong(Path folder, String what, String must) {
-        return new UserError(
-                "The " + what + " in checkpoint (" + folder + ") must " + must + ".",
-                "Maybe it was changed after it was saved; take an older one.");
+        return new UserError("The " + what + " in checkpoint (" + folder + ") must " + must + ".", advice(folder));
     }
 
     private static TensorSlice slice(Piece piece, ArrayShape whole) {

@@ -10,6 +10,7 @@ import dev.drover.runtime.checkpoint.CheckpointIndex;
 import dev.drover.runtime.checkpoint.CheckpointIndex.Piece;
 import dev.drover.runtime.checkpoint.CheckpointIndex.PieceCut;
 import dev.drover.runtime.checkpoint.CheckpointIndex.StoredValue;
+import dev.drover.runtime.checkpoint.Room;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -28,53 +29,75 @@ final class Checkpoints {
 
     /**
      * Saves into a new folder under {@code root}, and returns it. Fails with {@link UserError} if it cannot be written, such as where the
-     * disk is full; what was written of it is taken away then.
+     * disk is full; what was written of it is taken away then, and the workers can go on.
      *
      * @param inputNames names of the training step's inputs, by number
      */
     static Path save(Cluster cluster, ExecutionPlan plan, List<String> inputNames, Path root, long step) {
         Path folder = CheckpointIndex.folder(root.toAbsolutePath(), step);
-        Map<Integer, Map<TensorSlice, Piece>> piecesByInput = new TreeMap<>();
+        Map<Integer, Map<TensorSlice, Owned>> ownedByInput = new TreeMap<>();
         Map<Integer, List<String>> namesByRank = new TreeMap<>();
+        long bytes = 0;
         for (WorkerPlan worker : plan.workers()) {
             for (Feed feed : worker.feeds()) {
                 if (feed.persistent()) {
-                    Map<TensorSlice, Piece> pieces =
-                            piecesByInput.computeIfAbsent(feed.input(), i -> new LinkedHashMap<>());
-                    if (!pieces.containsKey(feed.slice())) {
-                        String tensor = feed.wireName();
-                        String file = "rank-" + worker.rank() + ".safetensors";
-                        pieces.put(feed.slice(), new Piece(file, tensor, cuts(feed.slice())));
+                    Map<TensorSlice, Owned> owned =
+                            ownedByInput.computeIfAbsent(feed.input(), i -> new LinkedHashMap<>());
+                    if (owned.putIfAbsent(feed.slice(), new Owned(worker.rank(), feed.wireName())) == null) {
                         namesByRank
                                 .computeIfAbsent(worker.rank(), r -> new ArrayList<>())
-                                .add(tensor);
+                                .add(feed.wireName());
+                        bytes += feed.slice().local().sizeBytes();
                     }
                 }
             }
         }
         try {
-            cluster.save(namesByRank, rank -> folder.resolve("rank-" + rank + ".safetensors"));
-            new CheckpointIndex(CheckpointIndex.VERSION, step, values(piecesByInput, inputNames)).write(folder);
+            Room.check(folder, bytes);
+            Map<Integer, Map<String, String>> checksums =
+                    cluster.save(namesByRank, rank -> folder.resolve(Owned.file(rank)));
+            new CheckpointIndex(CheckpointIndex.VERSION, step, values(ownedByInput, inputNames, checksums))
+                    .write(folder);
         } catch (UserError e) {
             CheckpointIndex.removeUnfinished(folder);
             throw new UserError(
-                    "The state of step " + step + " must be saved, but: " + e.getMessage(),
-                    "Maybe make room and train again: the checkpoints before it are whole.");
+                    "The state of step " + step + " must be saved, but: " + e.getMessage()
+                            + Room.missing(folder, bytes),
+                    "Maybe make room: the checkpoints before it are whole.");
         }
         return folder;
     }
 
+    /** Who writes a slice. */
+    private record Owned(int rank, String tensor) {
+        static String file(int rank) {
+            return "rank-" + rank + ".safetensors";
+        }
+
+        Piece piece(TensorSlice slice, Map<Integer, Map<String, String>> checksums) {
+            String checksum = checksums.getOrDefault(rank, Map.of()).get(tensor);
+            if (checksum == null) {
+                throw new IllegalStateException(
+                        "The value (" + tensor + ") of rank " + rank + " must have a checksum.");
+            }
+            return new Piece(file(rank), tensor, cuts(slice), checksum);
+        }
+    }
+
     private static List<StoredValue> values(
-            Map<Integer, Map<TensorSlice, Piece>> piecesByInput, List<String> inputNames) {
+            Map<Integer, Map<TensorSlice, Owned>> ownedByInput,
+            List<String> inputNames,
+            Map<Integer, Map<String, String>> checksums) {
         List<StoredValue> values = new ArrayList<>();
-        piecesByInput.forEach((input, pieces) -> {
-            ArrayShape whole = pieces.keySet().iterator().next().whole();
+        ownedByInput.forEach((input, owned) -> {
+            ArrayShape whole = owned.keySet().iterator().next().whole();
             List<Long> dims = new ArrayList<>();
             for (long dim : whole.dims()) {
                 dims.add(dim);
             }
-            values.add(new StoredValue(
-                    inputNames.get(input), whole.dtype().hloName(), dims, List.copyOf(pieces.values())));
+            List<Piece> pieces = new ArrayList<>();
+            owned.forEach((slice, by) -> pieces.add(by.piece(slice, checksums)));
+            values.add(new StoredValue(inputNames.get(input), whole.dtype().hloName(), dims, pieces));
         });
         return values;
     }

@@ -306,8 +306,12 @@ public final class Cluster implements AutoCloseable {
         }
     }
 
-    /** Lets workers write values to files of their own, all at the same time; returns or fails when none writes any more. */
-    void save(Map<Integer, List<String>> namesByRank, IntFunction<Path> fileByRank) {
+    /**
+     * Lets workers write values to files of their own, all at the same time; returns or fails when none writes any more.
+     *
+     * @return by rank the checksums of its values by name
+     */
+    Map<Integer, Map<String, String>> save(Map<Integer, List<String>> namesByRank, IntFunction<Path> fileByRank) {
         // What is written to a slow disk takes its time.
         Duration allowed = options.callDeadline().multipliedBy(4);
         long deadlineNanos = deadline(allowed);
@@ -320,9 +324,10 @@ public final class Cluster implements AutoCloseable {
             pending.put(rank, invoke(rank, allowed, stub -> stub.save(request)));
         });
         List<UserError> refused = new ArrayList<>();
+        Map<Integer, Map<String, String>> checksums = new TreeMap<>();
         pending.forEach((rank, answer) -> {
             try {
-                SaveReply unused = await(answer, deadlineNanos, rank, "save");
+                checksums.put(rank, await(answer, deadlineNanos, rank, "save").getChecksumsMap());
             } catch (UserError e) {
                 refused.add(e);
             }
@@ -330,6 +335,7 @@ public final class Cluster implements AutoCloseable {
         if (!refused.isEmpty()) {
             throw refused.get(0);
         }
+        return checksums;
     }
 
     // --- calls ------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@ package dev.drover.runtime.worker;
 
 import dev.drover.ir.UserError;
 import dev.drover.ir.type.ArrayShape;
+import dev.drover.runtime.checkpoint.Checksum;
 import dev.drover.runtime.comm.Communicators;
 import dev.drover.runtime.comm.ConnectOptions;
 import dev.drover.runtime.launch.ParentWatch;
@@ -32,11 +33,13 @@ import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -318,12 +321,16 @@ public final class Worker {
                 Map<String, ArrayShape> shapes = new LinkedHashMap<>();
                 request.getNamesList()
                         .forEach(name -> shapes.put(name, workload().shape(name)));
-                Safetensors.write(
-                        Path.of(request.getFile()),
-                        shapes,
-                        Map.of(),
-                        (name, offset, size) -> workload().fetch(name, offset, size));
-                o.onNext(SaveReply.getDefaultInstance());
+                Map<String, Checksum> checksums = new LinkedHashMap<>();
+                shapes.keySet().forEach(name -> checksums.put(name, new Checksum()));
+                Safetensors.write(Path.of(request.getFile()), shapes, Map.of(), (name, offset, size) -> {
+                    ByteBuffer bytes = workload().fetch(name, offset, size);
+                    Objects.requireNonNull(checksums.get(name)).add(bytes);
+                    return bytes;
+                });
+                SaveReply.Builder reply = SaveReply.newBuilder();
+                checksums.forEach((name, sum) -> reply.putChecksums(name, sum.text()));
+                o.onNext(reply.build());
             });
         }
 

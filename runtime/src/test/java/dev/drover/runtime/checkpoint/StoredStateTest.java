@@ -9,9 +9,12 @@ import dev.drover.ir.eval.Literal;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import dev.drover.plan.task.TensorSlice;
+import dev.drover.runtime.checkpoint.CheckpointIndex.Piece;
+import dev.drover.runtime.checkpoint.CheckpointIndex.StoredValue;
 import dev.drover.runtime.wire.TensorBytes;
 import dev.drover.safetensors.Safetensors;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -41,30 +44,25 @@ class StoredStateTest {
     /** {@code w} in two halves of rows in two files, and a counter. */
     private Path save(long step) throws IOException {
         Path at = Files.createDirectories(CheckpointIndex.folder(root, step));
-        Safetensors.write(
-                at.resolve("rank-0.safetensors"),
-                Map.of(
-                        "input:0", Literal.ofDoubles(HALF, new double[] {0, 1, 2, 3}),
-                        "input:1", Literal.ofLongs(STEP, new long[] {step})),
-                Map.of());
-        Safetensors.write(
-                at.resolve("rank-1.safetensors"),
-                Map.of("input:0", Literal.ofDoubles(HALF, new double[] {4, 5, 6, 7})),
-                Map.of());
-        new CheckpointIndex(
-                        CheckpointIndex.VERSION,
-                        step,
-                        List.of(
-                                new CheckpointIndex.StoredValue(
-                                        "w", "f32", List.of(4L, 2L), List.of(half("rank-0", 0), half("rank-1", 1))),
-                                new CheckpointIndex.StoredValue(
-                                        "step",
-                                        "s32",
-                                        List.of(),
-                                        List.of(new CheckpointIndex.Piece(
-                                                "rank-0.safetensors", "input:1", List.of())))))
-                .write(at);
+        Literal first = Literal.ofDoubles(HALF, new double[] {0, 1, 2, 3});
+        Literal second = Literal.ofDoubles(HALF, new double[] {4, 5, 6, 7});
+        Literal counter = Literal.ofLongs(STEP, new long[] {step});
+        Safetensors.write(at.resolve("rank-0.safetensors"), Map.of("input:0", first, "input:1", counter), Map.of());
+        Safetensors.write(at.resolve("rank-1.safetensors"), Map.of("input:0", second), Map.of());
+        StoredValue w = new StoredValue(
+                "w", "f32", List.of(4L, 2L), List.of(half("rank-0", 0, first), half("rank-1", 1, second)));
+        Piece whole = new Piece("rank-0.safetensors", "input:1", List.of(), checksum(counter));
+        StoredValue counted = new StoredValue("step", "s32", List.of(), List.of(whole));
+        new CheckpointIndex(CheckpointIndex.VERSION, step, List.of(w, counted)).write(at);
         return at;
+    }
+
+    private static String checksum(Literal literal) {
+        ByteBuffer bytes = ByteBuffer.allocate((int) literal.shape().sizeBytes());
+        Bits.write(literal, bytes);
+        Checksum sum = new Checksum();
+        sum.add(bytes.flip());
+        return sum.text();
     }
 
     /** Cut as they were, cut in another way, and whole. */
@@ -84,9 +82,12 @@ class StoredStateTest {
         }
     }
 
-    private static CheckpointIndex.Piece half(String rank, int index) {
-        return new CheckpointIndex.Piece(
-                rank + ".safetensors", "input:0", List.of(new CheckpointIndex.PieceCut(0, 2, 2, index)));
+    private static Piece half(String rank, int index, Literal literal) {
+        return new Piece(
+                rank + ".safetensors",
+                "input:0",
+                List.of(new CheckpointIndex.PieceCut(0, 2, 2, index)),
+                checksum(literal));
     }
 
     private void edit(String from, String to) throws IOException {
@@ -136,7 +137,8 @@ class StoredStateTest {
     @Test
     void whatIsNotWholeIsRefused() throws IOException {
         String first = "{\"file\":\"rank-0.safetensors\",\"tensor\":\"input:0\",\"cuts\":[{\"dim\":0,\"stride\":2,"
-                + "\"parts\":2,\"index\":0}]}";
+                + "\"parts\":2,\"index\":0}],\"crc32c\":\""
+                + checksum(Literal.ofDoubles(HALF, new double[] {0, 1, 2, 3})) + "\"}";
         String[][] edits = {
             {first + ",", "", "The pieces (1) of value (w)", "must cover it"},
             {"\"index\":1", "\"index\":0", "The pieces (2) of value (w)", "must cover it"},
@@ -166,7 +168,73 @@ class StoredStateTest {
         byte[] bytes = Files.readAllBytes(file);
         for (int length : new int[] {bytes.length - 1, 20, 0}) {
             Files.write(file, java.util.Arrays.copyOf(bytes, length));
-            assertRefused(STATE, "rank-1.safetensors");
+            assertRefused(STATE, "rank-1.safetensors", "Maybe it was changed after it was saved; copy the files again");
         }
+    }
+
+    /** Any bit of any element, also where the change leaves numbers that look right. */
+    @Test
+    void whatWasFlippedIsRefused() throws IOException {
+        save(5);
+        for (String name : List.of("rank-0.safetensors", "rank-1.safetensors")) {
+            Path file = folder.resolve(name);
+            byte[] bytes = Files.readAllBytes(file);
+            int elements = name.startsWith("rank-0") ? 20 : 16;
+            for (int bit = 0; bit < 8 * elements; bit += 7) {
+                byte[] flipped = bytes.clone();
+                flipped[bytes.length - elements + bit / 8] ^= (byte) (1 << bit % 8);
+                Files.write(file, flipped);
+                assertRefused(
+                        STATE,
+                        "The checksums (CRC-32C) of checkpoint (" + folder + ")",
+                        "of file " + name + " (",
+                        "move that folder away to go on from step-000000005.");
+            }
+            Files.write(file, bytes);
+        }
+        assertThat(StoredState.open(root, STATE).step()).isEqualTo(7);
+    }
+
+    @Test
+    void filesThatWereSwappedAreRefused() throws IOException {
+        Path first = folder.resolve("rank-0.safetensors");
+        Path second = folder.resolve("rank-1.safetensors");
+        Path other = save(9).resolve("rank-0.safetensors");
+        byte[] bytes = Files.readAllBytes(first);
+        // Of another step: the weights happen to be the same there, the counter is not.
+        Files.write(first, Files.readAllBytes(other));
+        assertThatThrownBy(() -> StoredState.open(folder, STATE))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining(": tensor input:1 of file rank-0.safetensors (step, ")
+                .hasMessageNotContaining("input:0");
+        Files.write(first, bytes);
+        assertThat(StoredState.open(folder, STATE).hasChecksums()).isTrue();
+        // Both halves of w exchanged, in files of their own shape.
+        Safetensors one = Safetensors.open(first);
+        Literal upper = one.literal("input:0");
+        Literal counter = one.literal("input:1");
+        Literal lower = Safetensors.open(second).literal("input:0");
+        Safetensors.write(first, Map.of("input:0", lower, "input:1", counter), Map.of());
+        Safetensors.write(second, Map.of("input:0", upper), Map.of());
+        assertThatThrownBy(() -> StoredState.open(folder, STATE))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("tensor input:0 of file rank-0.safetensors (w, ")
+                .hasMessageContaining("tensor input:0 of file rank-1.safetensors (w, ");
+    }
+
+    @Test
+    void oneOfAnOlderDroverIsReadUnchecked() throws IOException {
+        Path index = folder.resolve("index.json");
+        String text = Files.readString(index).replaceAll("\\s+", "");
+        Files.writeString(index, text.replace("\"version\":2", "\"version\":1").replaceAll(",\"crc32c\":\"\\w*\"", ""));
+        StoredState stored = StoredState.open(root, STATE);
+        assertThat(stored.hasChecksums()).isFalse();
+        assertThat(stored.value("w").doubles()).containsExactly(0, 1, 2, 3, 4, 5, 6, 7);
+        Files.writeString(index, text.replaceFirst(",\"crc32c\":\"\\w*\"", ""));
+        assertRefused(STATE, "The key (values[0].pieces[0].crc32c)", "must be given");
+        Files.writeString(index, text.replaceFirst("\"crc32c\":\"\\w*\"", "\"crc32c\":\"\""));
+        assertRefused(STATE, "The pieces of value (w)", "must have checksums");
+        Files.writeString(index, text.replace("\"version\":2", "\"version\":3"));
+        assertRefused(STATE, "The version (3)", "must be 1 or 2.", "Maybe it was written by a newer Drover.");
     }
 }

@@ -254,6 +254,7 @@ final class ExecutionTest {
             assertThat(execution.state(1)).isEqualTo(Literal.zeros(W));
             StoredState stored = StoredState.open(checkpoints, Map.of("w", W));
             assertThat(stored.step()).isEqualTo(13);
+            assertThat(stored.hasChecksums()).isTrue();
             execution.restore(List.of("x", "w"), stored);
             assertThat(folder).exists().hasParent(checkpoints);
             assertThat(execution.state(1)).isEqualTo(trained);
