@@ -117,8 +117,12 @@ final class PlanOptions {
         int colon = preset.indexOf(':');
         String count = preset.substring(colon + 1);
         int workers = colon > 0 && count.matches("[1-9][0-9]{0,2}") ? Integer.parseInt(count) : 1;
-        Path folder = Path.of(System.getProperty("user.home"), ".drover", "calibration-" + workers);
-        return new CachedCalibration(folder.resolve("figures.json"), new RuntimeCalibration(workers, folder));
+        Path all = Path.of(System.getProperty("user.home"), ".drover");
+        Path folder = all.resolve("calibration-" + workers);
+        return new MeasuringAlone(
+                all.resolve("measuring"),
+                new CachedCalibration(folder.resolve("figures.json"), new RuntimeCalibration(workers, folder)),
+                Output::progress);
     }
 
     SearchOptions searchOptions() {

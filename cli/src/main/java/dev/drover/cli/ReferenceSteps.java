@@ -14,9 +14,10 @@ import dev.drover.planner.search.SearchOptions;
 import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.worker.StepReport;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.function.DoubleFunction;
-import java.util.function.ToLongFunction;
 
 /**
  * Fits figures to what whole steps of a small model take. Prices are measured one kind of work at a time, in loops; a step has all kinds at
@@ -34,13 +35,19 @@ final class ReferenceSteps {
     private static final int MICRO_BATCHES = 8;
     private static final int GROUPED_STAGES = 2;
     private static final int GROUPED_MICRO_BATCHES = 4;
-    /** Each plan is run so often, the plans in turn: a machine's speed changes within seconds. */
-    private static final int ROUNDS = 3;
+    private static final int STEPS_AT_ONCE = 6;
+    private static final int LEAST_STEPS = 12;
+    /** First steps of a run, which are not measured. */
+    private static final int NEW_STEPS = 3;
 
-    private static final int STEPS_AT_ONCE = 8;
-    private static final long ROUND_NANOS = 1_000_000_000L;
-    /** The code that steps run is compiled by then. */
-    private static final long WARM_UP_NANOS = 2_000_000_000L;
+    private static final long MEASURED_NANOS = 600_000_000L;
+    /** Much of the code that steps run is compiled by then. */
+    private static final long WARM_UP_NANOS = 600_000_000L;
+
+    private static final int NONE = -1;
+    /** Speeds of no machine; of one that is near those that people have. */
+    private static final Figures NOMINAL =
+            new Figures(2, Map.of("f32", 5e10), 16L << 30, 1e10, 5_000, 2e9, 200_000, Measured.NONE);
 
     /** A fiftieth of a second: longer is no latency. */
     private static final long MOST_LATENCY_NANOS = 20_000_000L;
@@ -54,61 +61,74 @@ final class ReferenceSteps {
 
     private static final int HALVINGS = 12;
 
-    private final Workers processes;
     private final int workers;
     private final LoadedModel model;
     private final ModelInputs inputs;
-
     private final DeviceMemory memory;
+    /** All workers as one mesh first. */
+    private final List<Planned> plans = new ArrayList<>();
 
-    private ReferenceSteps(Workers processes, int workers) {
-        this.processes = processes;
+    private final int pipeline;
+    private final int grouped;
+    /** Of each plan what the workers reported of each step. */
+    private final List<List<List<StepReport>>> reports = new ArrayList<>();
+
+    private ReferenceSteps(int workers) {
         this.workers = workers;
         LoadedModel zoo = LoadedModel.load(MODEL);
         // As if from a file: with data made up, since there may be no text at hand.
         this.model = new LoadedModel(zoo.source(), zoo.step(), zoo.flat(), null);
         this.inputs = ModelInputs.of(model, null, 1);
         this.memory = StepMemory.of(model.flat());
+        plans.add(plan(1, workers, 1));
+        int stages = stages();
+        this.pipeline = stages > 1 ? plans.size() : NONE;
+        if (stages > 1) {
+            plans.add(plan(stages, workers / stages, MICRO_BATCHES));
+        }
+        boolean groups = workers > GROUPED_STAGES && workers % GROUPED_STAGES == 0;
+        this.grouped = groups ? plans.size() : NONE;
+        if (groups) {
+            plans.add(plan(GROUPED_STAGES, workers / GROUPED_STAGES, GROUPED_MICRO_BATCHES));
+        }
+    }
+
+    /** Finds the plans, which takes a second or two. No worker is needed for that. */
+    static ReferenceSteps planned(int workers) {
+        return new ReferenceSteps(workers);
+    }
+
+    /** Runs each plan for a while, the first at the end: the code that steps run is compiled by then. */
+    void run(Workers processes) {
+        for (int i = 1; i <= plans.size(); i++) {
+            int plan = i % plans.size();
+            reports.add(run(processes, plans.get(plan), i == 1 ? WARM_UP_NANOS : 0));
+        }
+        // In the order of the plans.
+        Collections.rotate(reports, 1);
     }
 
     /** The figures that the steps suggest, from those of the parts. */
-    static Figures fit(Workers processes, int workers, Figures parts) {
-        return new ReferenceSteps(processes, workers).fit(parts);
-    }
-
-    private Figures fit(Figures parts) {
-        List<Planned> plans = new ArrayList<>(List.of(plan(parts, 1, workers, 1)));
-        int stages = stages();
-        boolean pipeline = stages > 1;
-        if (pipeline) {
-            plans.add(plan(parts, stages, workers / stages, MICRO_BATCHES));
+    Figures fit(Figures parts) {
+        Figures fitted =
+                parts.stretched(elapsed(0) / simulated(plans.get(0), parts).stepNanos());
+        if (pipeline != NONE) {
+            fitted = withLatency(fitted, plans.get(pipeline), elapsed(pipeline));
         }
-        boolean groups = workers > GROUPED_STAGES && workers % GROUPED_STAGES == 0;
-        if (groups) {
-            plans.add(plan(parts, GROUPED_STAGES, workers / GROUPED_STAGES, GROUPED_MICRO_BATCHES));
-        }
-        List<List<List<StepReport>>> reports = new ArrayList<>();
-        plans.forEach(plan -> reports.add(new ArrayList<>()));
-        for (int round = 0; round < ROUNDS; round++) {
-            for (int i = 0; i < plans.size(); i++) {
-                reports.get(i).addAll(run(plans.get(i), round + i == 0 ? WARM_UP_NANOS : 0));
-            }
-        }
-        Figures fitted = parts.stretched(
-                elapsed(reports.get(0)) / simulated(plans.get(0), parts).stepNanos());
-        if (pipeline) {
-            fitted = withLatency(fitted, plans.get(1), elapsed(reports.get(1)));
-        }
-        if (groups) {
-            fitted = withGroups(fitted, plans.get(2), elapsed(reports.get(2)));
+        if (grouped != NONE) {
+            fitted = withGroups(fitted, plans.get(grouped), elapsed(grouped));
         }
         double ratio = 1;
         for (int i = 0; i < plans.size(); i++) {
-            double processor = median(reports.get(i), StepReport::totalProcessorNanos);
+            double processor = new StepTimes(reports.get(i)).median(StepReport::totalProcessorNanos);
             ratio *= processor / simulated(plans.get(i), fitted).processorNanos();
         }
         Measured measured = fitted.measured().withProcessor(Math.pow(ratio, 1.0 / plans.size()));
         return fitted.with(fitted.loopbackLatencyNanos(), measured);
+    }
+
+    private double elapsed(int plan) {
+        return new StepTimes(reports.get(plan)).median(StepReport::slowestNanos);
     }
 
     /** With the latency with which a step is simulated as long as it was measured. */
@@ -174,37 +194,34 @@ final class ReferenceSteps {
         return stages;
     }
 
-    private Planned plan(Figures figures, int stages, int mesh, int microBatches) {
+    /** Found with figures that are about right anywhere: what is run is simulated with those that were measured. */
+    private Planned plan(int stages, int mesh, int microBatches) {
         SearchOptions options =
                 SearchOptions.OPEN.withStages(stages).withMesh(List.of(mesh)).withMicroBatches(microBatches);
-        return PlanSearch.search(model.flat(), model.source(), cluster(figures), memory, options, line -> {});
+        return PlanSearch.search(model.flat(), model.source(), cluster(NOMINAL), memory, options, line -> {});
     }
 
-    /** The reports of each step, of all workers, after so long a warm-up. */
-    private List<List<StepReport>> run(Planned plan, long warmUpNanos) {
+    /** The reports of each step, of all workers, after so long a warm-up, for so long; without the first ones, which pay for what is new. */
+    private List<List<StepReport>> run(Workers processes, Planned plan, long warmUpNanos) {
         Execution execution = processes.load(plan.execution(), inputs);
         List<List<StepReport>> measured = new ArrayList<>();
         long begin = System.nanoTime();
         long first = 0;
-        while (measured.isEmpty() || System.nanoTime() - begin < warmUpNanos + ROUND_NANOS) {
-            boolean warm = first > 0 && System.nanoTime() - begin >= warmUpNanos;
-            Workers.feed(execution, inputs, first, STEPS_AT_ONCE);
-            execution.run(first, STEPS_AT_ONCE, step -> {
-                if (warm) {
-                    measured.add(step);
-                }
-            });
+        while (System.nanoTime() - begin < warmUpNanos) {
+            run(execution, first, STEPS_AT_ONCE, measured);
             first += STEPS_AT_ONCE;
         }
-        return measured;
+        measured.clear();
+        long warm = System.nanoTime();
+        while (measured.size() < LEAST_STEPS || System.nanoTime() - warm < MEASURED_NANOS) {
+            run(execution, first, STEPS_AT_ONCE, measured);
+            first += STEPS_AT_ONCE;
+        }
+        return measured.subList(NEW_STEPS, measured.size());
     }
 
-    private static double elapsed(List<List<StepReport>> steps) {
-        return median(steps, StepReport::slowestNanos);
-    }
-
-    private static double median(List<List<StepReport>> steps, ToLongFunction<List<StepReport>> time) {
-        List<Long> sorted = steps.stream().map(time::applyAsLong).sorted().toList();
-        return sorted.get(sorted.size() / 2);
+    private void run(Execution execution, long first, int steps, List<List<StepReport>> reportsOfSteps) {
+        Workers.feed(execution, inputs, first, steps);
+        execution.run(first, steps, reportsOfSteps::add);
     }
 }

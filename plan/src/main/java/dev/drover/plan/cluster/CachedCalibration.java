@@ -7,6 +7,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps what another calibration measured in a file, so that plans for {@code local} are the same from run to run. Delete the file
@@ -15,18 +16,22 @@ import java.nio.file.StandardCopyOption;
 public record CachedCalibration(Path file, Calibration measuring) implements Calibration {
     @Override
     public Figures measure() {
-        ObjectMapper mapper = new ObjectMapper().enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES);
+        Figures kept = kept();
+        return kept != null ? kept : store(mapper(), measuring.measure());
+    }
+
+    /** What the file holds; null if there is none, it cannot be read, or what it holds is not complete. */
+    public @Nullable Figures kept() {
         try {
-            if (Files.exists(file)) {
-                Figures cached = mapper.readValue(file.toFile(), Figures.class);
-                if (cached != null && measuring.isComplete(cached)) {
-                    return cached;
-                }
-            }
+            Figures kept = Files.exists(file) ? mapper().readValue(file.toFile(), Figures.class) : null;
+            return kept != null && measuring.isComplete(kept) ? kept : null;
         } catch (IOException e) {
-            return store(mapper, measuring.measure());
+            return null;
         }
-        return store(mapper, measuring.measure());
+    }
+
+    private static ObjectMapper mapper() {
+        return new ObjectMapper().enable(DeserializationFeature.FAIL_ON_MISSING_CREATOR_PROPERTIES);
     }
 
     private Figures store(ObjectMapper mapper, Figures figures) {
