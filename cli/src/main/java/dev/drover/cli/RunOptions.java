@@ -53,9 +53,6 @@ final class RunOptions {
 
     /** Fails with {@link UserError} where workers could not be started with these, which is told before work is done for them. */
     void checkPlaces() {
-        if (port != 0) {
-            Workers.checkPort(port);
-        }
         Output.checkFolder("run folder", folder());
         if (Files.isDirectory(folder())) {
             Output.checkFolder("log folder", Workers.logs(folder()));

@@ -105,11 +105,13 @@ final class TrainCommand implements Callable<Integer> {
     public Integer call() {
         run.check();
         // Before the search, so that what is wrong is told at once.
-        run.checkPlaces();
-        checkOwn();
-        try (FolderClaim logs = run.claim();
-                FolderClaim states = claimCheckpoint()) {
-            return planAndTrain();
+        try (PortClaim port = PortClaim.of(run.port)) {
+            run.checkPlaces();
+            checkOwn();
+            try (FolderClaim logs = run.claim();
+                    FolderClaim states = claimCheckpoint()) {
+                return planAndTrain(port);
+            }
         }
     }
 
@@ -124,7 +126,7 @@ final class TrainCommand implements Callable<Integer> {
                 : FolderClaim.of("checkpoint folder", checkpoint);
     }
 
-    private int planAndTrain() {
+    private int planAndTrain(PortClaim port) {
         StoredPlan given = options.storedIfPlan(subject, model);
         LoadedModel loaded = given != null ? given.model() : LoadedModel.load(subject);
         StepMemory.checkRuns(loaded.flat());
@@ -146,7 +148,7 @@ final class TrainCommand implements Callable<Integer> {
         TrainingRecord record;
         List<AllocatedMemory> memory = new ArrayList<>();
         try (LongWork work = LongWork.begin("starting workers");
-                Workers processes = Workers.start(workers, run.port, run.threads, run.folder())) {
+                Workers processes = Workers.start(workers, port.release(), run.threads, run.folder())) {
             work.doing("loading");
             Execution execution = processes.load(planned.execution(), inputs);
             record = train(work, execution, loaded, planned, inputs, before);

@@ -95,15 +95,17 @@ final class VerifyCommand implements Callable<Integer> {
             throw new UserError("The number (" + random + ") of random plans must be at least 0.");
         }
         if (inProcess) {
-            return planAndCompare();
+            return planAndCompare(PortClaim.ANY);
         }
-        run.checkPlaces();
-        try (FolderClaim logs = run.claim()) {
-            return planAndCompare();
+        try (PortClaim port = PortClaim.of(run.port)) {
+            run.checkPlaces();
+            try (FolderClaim logs = run.claim()) {
+                return planAndCompare(port);
+            }
         }
     }
 
-    private int planAndCompare() {
+    private int planAndCompare(PortClaim port) {
         StoredPlan stored = options.storedIfPlan(subject, model);
         LoadedModel loaded = stored != null ? stored.model() : LoadedModel.load(subject);
         TrainingStep step = loaded.flat();
@@ -122,18 +124,20 @@ final class VerifyCommand implements Callable<Integer> {
         Planned planned = stored != null ? stored.compiled() : options.plan(loaded, 4);
         ThisMachine.checkMemory(planned.simulated().memory());
         try (LongWork work = LongWork.begin("verifying")) {
-            return compare(step, inputs, given, planned, stored != null ? "the plan" : "the plan found");
+            return compare(port, step, inputs, given, planned, stored != null ? "the plan" : "the plan found");
         }
     }
 
-    private int compare(TrainingStep step, ModelInputs inputs, List<Literal> given, Planned planned, String name) {
+    private int compare(
+            PortClaim port, TrainingStep step, ModelInputs inputs, List<Literal> given, Planned planned, String name) {
         List<Trial> trials = new ArrayList<>();
         trials.add(new Trial(name, planned.execution()));
         int workers = planned.execution().workers().size();
         for (int i = 0; i < random; i++) {
             trials.add(randomTrial(step, workers, options.seed * 1000 + i));
         }
-        WholeStep whole = WholeStep.of(step, inProcess, () -> Workers.start(1, run.port, run.threads, run.folder()));
+        WholeStep whole =
+                WholeStep.of(step, inProcess, () -> Workers.start(1, port.release(), run.threads, run.folder()));
         if (expectedFile == null) {
             Output.progress(
                     whole.worker() == null
@@ -152,7 +156,7 @@ final class VerifyCommand implements Callable<Integer> {
                 all = all.and(one);
             }
         } else {
-            try (Workers processes = Workers.start(workers, run.port, run.threads, run.folder())) {
+            try (Workers processes = Workers.start(workers, port.release(), run.threads, run.folder())) {
                 for (Trial trial : trials) {
                     Execution execution = processes.load(trial.plan(), inputs);
                     Comparison one = report(

@@ -56,11 +56,6 @@ final class Workers implements AutoCloseable {
         return runFolder.resolve("logs");
     }
 
-    /** Fails with {@link dev.drover.ir.UserError} if a coordinator could not listen here. */
-    static void checkPort(int port) {
-        Cluster.checkPort(LocalLauncher.LOOPBACK, port);
-    }
-
     Path logs() {
         return logs;
     }

@@ -101,6 +101,22 @@ class ToldAtOnceTest {
         }
     }
 
+    /** Another run cannot take it while this one plans. */
+    @Test
+    void aPortIsKeptUntilItIsNeeded() throws IOException {
+        int number;
+        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            number = free.getLocalPort();
+        }
+        List<String> other = List.of("train", MLP, "--port", String.valueOf(number), "--run-folder", at("run"));
+        try (PortClaim claim = PortClaim.of(number)) {
+            assertAtOnce(other, "The port (" + number + ") of the coordinator (127.0.0.1) must be free.");
+            assertThat(claim.release()).isEqualTo(number);
+            new ServerSocket(number, 1, InetAddress.getLoopbackAddress()).close();
+        }
+        assertThat(PortClaim.ANY.release()).isZero();
+    }
+
     @Test
     void optionsThatWouldHaveNoEffect() throws IOException {
         String plan = Files.writeString(folder.resolve("plan.json"), "{}").toString();

@@ -37,6 +37,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.Status;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
@@ -136,12 +137,23 @@ public final class Cluster implements AutoCloseable {
         }
     }
 
-    /** Fails with {@link UserError} if a coordinator could not listen on a port just now. */
-    public static void checkPort(String host, int port) {
-        try (ServerSocket socket = new ServerSocket()) {
-            socket.bind(new InetSocketAddress(host, port));
+    /** Keeps a port from others until the socket is closed. Fails with {@link UserError} if a coordinator could not listen there. */
+    public static ServerSocket hold(String host, int port) {
+        ServerSocket socket;
+        try {
+            socket = new ServerSocket();
         } catch (IOException e) {
-            throw taken(host, port);
+            throw new UncheckedIOException(e);
+        }
+        try {
+            socket.bind(new InetSocketAddress(host, port));
+            return socket;
+        } catch (IOException e) {
+            try (socket) {
+                throw taken(host, port);
+            } catch (IOException unclosed) {
+                throw taken(host, port);
+            }
         }
     }
 
