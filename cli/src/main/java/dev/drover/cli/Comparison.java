@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param worst largest error of all elements but the sensitive ones
  * @param sensitive elements beyond the tolerance that rounding alone moves as far ({@link RoundingSpread})
  * @param worstSensitive the largest error of these
+ * @param noNumbers elements that are the same infinity or NaN in both, which says little
  * @param firstWrong the first output beyond its type's tolerance, or null
  */
 record Comparison(
@@ -22,8 +23,9 @@ record Comparison(
         double worst,
         long sensitive,
         double worstSensitive,
+        long noNumbers,
         @Nullable Wrong firstWrong) {
-    static final Comparison NONE = new Comparison(0, 0, 0, 0, null);
+    static final Comparison NONE = new Comparison(0, 0, 0, 0, 0, null);
 
     /** An element that is wrong. */
     record Wrong(int output, int element, double expected, double got, double error, double tolerance) {
@@ -47,15 +49,19 @@ record Comparison(
     /** One line's worth: the worst error and what is left out of it. */
     String errors() {
         String text = String.format(Locale.ROOT, "worst relative error %.3g", worst);
-        return sensitive == 0
-                ? text
-                : String.format(
-                        Locale.ROOT,
-                        "%s but for %d element%s that rounding alone moves as far (up to %.3g)",
-                        text,
-                        sensitive,
-                        sensitive == 1 ? "" : "s",
-                        worstSensitive);
+        if (sensitive > 0) {
+            text += String.format(
+                    Locale.ROOT,
+                    " but for %d element%s that rounding alone moves as far (up to %.3g)",
+                    sensitive,
+                    sensitive == 1 ? "" : "s",
+                    worstSensitive);
+        }
+        if (noNumbers > 0) {
+            text += String.format(
+                    Locale.ROOT, "; %d element%s NaN or infinite in both", noNumbers, noNumbers == 1 ? " is" : "s are");
+        }
+        return text;
     }
 
     /**
@@ -106,9 +112,11 @@ record Comparison(
         Wrong suspect = null;
         long missed = 0;
         double worstMissed = 0;
+        long noNumbers = 0;
         for (int i = 0; i < wanted.size(); i++) {
             double a = found.asDouble(i);
             double b = wanted.asDouble(i);
+            noNumbers += !Double.isFinite(b) && Double.compare(a, b) == 0 ? 1 : 0;
             double error = Double.compare(a, b) == 0 ? 0 : Math.abs(a - b) / scale;
             if (error > tolerance
                     && error * scale <= tolerance * scale + rounding.get().allowed(output, i)) {
@@ -135,7 +143,7 @@ record Comparison(
             worst = Math.max(worst, worstMissed);
             wrong = wrong == null ? suspect : wrong;
         }
-        return new Comparison(1, worst, sensitive, worstSensitive, wrong);
+        return new Comparison(1, worst, sensitive, worstSensitive, noNumbers, wrong);
     }
 
     Comparison and(Comparison other) {
@@ -144,6 +152,7 @@ record Comparison(
                 Math.max(worst, other.worst),
                 sensitive + other.sensitive,
                 Math.max(worstSensitive, other.worstSensitive),
+                noNumbers + other.noNumbers,
                 firstWrong != null ? firstWrong : other.firstWrong);
     }
 }

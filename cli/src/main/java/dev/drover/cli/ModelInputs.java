@@ -15,11 +15,9 @@ import dev.drover.runtime.data.BatchSource;
 import dev.drover.runtime.data.Synthetic;
 import dev.drover.runtime.data.TokenText;
 import dev.drover.runtime.worker.InitialState;
-import dev.drover.safetensors.Safetensors;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -157,9 +155,9 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
         return kind == InputRole.Kind.BATCH ? new Distribution.Integers(0, 2) : new Distribution.Constant(0);
     }
 
-    /** Values from a safetensors file, its tensors in the order of their names, one for each input. */
+    /** Values from a safetensors file, one for each input. */
     static ModelInputs ofTensors(TrainingStep step, Path file) {
-        return ofValues(step, read(file, step.inputShapes(), "inputs"), "inputs are from " + file);
+        return ofValues(step, TensorFile.inputs(step, file), "inputs are from " + file);
     }
 
     private static ModelInputs ofValues(TrainingStep step, List<Literal> given, String note) {
@@ -174,28 +172,6 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
             }
         }
         return new ModelInputs(InitialState.NONE, values, sources, note);
-    }
-
-    /** The tensors of a file in the order of their names, which must have these shapes. */
-    static List<Literal> read(Path file, List<ArrayShape> shapes, String what) {
-        Safetensors tensors = Safetensors.open(file);
-        List<String> names = tensors.tensors().keySet().stream().sorted().toList();
-        if (names.size() != shapes.size()) {
-            throw new UserError("The tensors (" + names.size() + ") of file (" + file + ") must be the model's " + what
-                    + " (" + shapes.size() + ").");
-        }
-        List<Literal> out = new ArrayList<>();
-        Iterator<ArrayShape> expected = shapes.iterator();
-        for (String name : names) {
-            ArrayShape shape = expected.next();
-            Literal literal = tensors.literal(name);
-            if (!literal.shape().equals(shape)) {
-                throw new UserError("The shape (" + literal.shape() + ") of tensor (" + name + ") in " + file
-                        + " must be " + shape + ".");
-            }
-            out.add(literal);
-        }
-        return out;
     }
 
     /** Every input of one step as a whole value. */

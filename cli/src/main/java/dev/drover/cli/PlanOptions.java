@@ -209,6 +209,23 @@ final class PlanOptions {
         return new StoredPlan(
                 plan,
                 LoadedModel.load(
-                        modelSource != null ? modelSource : plan.model().source()));
+                        modelSource != null
+                                ? modelSource
+                                : modelOf(argument, plan.model().source())));
+    }
+
+    /** Where the model of a plan is: where the plan says, or beside the plan. */
+    private static String modelOf(String planFile, String source) {
+        if (source.isEmpty() || Zoo.isName(source) || Files.exists(Path.of(source))) {
+            return source;
+        }
+        Path beside = Path.of(planFile).resolveSibling(source);
+        if (Files.exists(beside)) {
+            return beside.toString();
+        }
+        throw new UserError(
+                "The model (" + source + ") of plan (" + planFile
+                        + ") must be an existing file, here or beside the plan.",
+                "Maybe say where it is with --model.");
     }
 }

@@ -72,7 +72,7 @@ final class TrainCommand implements Callable<Integer> {
     @Option(
             names = "--inputs",
             paramLabel = "F.safetensors",
-            description = "First inputs, in the order of the tensors' names.")
+            description = "First inputs, named as the model's or numbered in their order.")
     @Nullable
     Path inputsFile;
 
@@ -160,7 +160,7 @@ final class TrainCommand implements Callable<Integer> {
             }
         }
         boolean stored = writePage(planned, loaded, record);
-        print(record, memory, stored ? run.page() : null);
+        print(record, hasLoss(loaded), memory, stored ? run.page() : null);
         if (saves != null) {
             saves.tellLost();
         }
@@ -255,6 +255,11 @@ final class TrainCommand implements Callable<Integer> {
             first = before.step();
             work.progress("going on after step " + first + " from " + before.folder());
         }
+        if (!hasLoss(loaded)) {
+            work.progress("no output of " + loaded.source() + " is known to be its loss, so none is shown.\n"
+                    + "Maybe name it in a file " + loaded.source() + ".roles.json, as in"
+                    + " {\"outputs\": {\"0\": \"LOSS\"}}.");
+        }
         List<Double> losses = new ArrayList<>();
         List<Double> millis = new ArrayList<>();
         long[] peaks = new long[planned.execution().workers().size()];
@@ -299,10 +304,10 @@ final class TrainCommand implements Callable<Integer> {
         if (count <= 5 || count % Math.max(1, steps / 20) == 0 || count == steps || work.isQuiet()) {
             work.progress(String.format(
                     Locale.ROOT,
-                    "step %4d/%d  loss %.4f  %8.2f ms  %,.0f %ss/s%s",
+                    "step %4d/%d%s  %8.2f ms  %,.0f %ss/s%s",
                     count,
                     steps,
-                    loss,
+                    hasLoss(loaded) ? String.format(Locale.ROOT, "  loss %.4f", loss) : "",
                     nanos / 1e6,
                     loaded.samples() * 1e9 / nanos,
                     loaded.sampleUnit(),
@@ -314,13 +319,17 @@ final class TrainCommand implements Callable<Integer> {
                                     predictedStepMillis,
                                     100 * (predictedStepMillis * 1e6 / nanos - 1))));
         }
-        if (Double.isFinite(loss)) {
+        if (Double.isFinite(loss) || !hasLoss(loaded)) {
             lossWasFinite = true;
         } else if (lossWasFinite) {
             lossWasFinite = false;
             work.progress("the loss is " + loss + " since step " + count
                     + ".\nMaybe take a smaller learning rate, or look at the data.");
         }
+    }
+
+    private static boolean hasLoss(LoadedModel loaded) {
+        return loaded.flat().loss() >= 0;
     }
 
     /** The first step pays for warming up. */
@@ -335,11 +344,11 @@ final class TrainCommand implements Callable<Integer> {
         return Double.isNaN(value) ? null : value;
     }
 
-    private void print(TrainingRecord record, List<AllocatedMemory> memory, @Nullable Path page) {
+    private void print(TrainingRecord record, boolean hasLoss, List<AllocatedMemory> memory, @Nullable Path page) {
         if (json) {
             Map<String, @Nullable Object> out = new LinkedHashMap<>();
             out.put("model", record.model());
-            out.put("losses", record.losses());
+            out.put("losses", hasLoss ? record.losses() : List.of());
             out.put("stepMillis", record.medianStepMillis());
             out.put("stepMillisByStep", record.stepMillis());
             out.put("processorMillisByStep", processorMillis);
@@ -357,9 +366,14 @@ final class TrainCommand implements Callable<Integer> {
         }
         System.out.printf(
                 Locale.ROOT,
-                "loss %.4f -> %.4f after %d steps; %.2f ms a step (median), %,.0f %ss/s%s%n",
-                record.losses().get(0),
-                record.losses().get(record.losses().size() - 1),
+                "%s%d steps; %.2f ms a step (median), %,.0f %ss/s%s%n",
+                hasLoss
+                        ? String.format(
+                                Locale.ROOT,
+                                "loss %.4f -> %.4f after ",
+                                record.losses().get(0),
+                                record.losses().get(record.losses().size() - 1))
+                        : "",
                 record.losses().size(),
                 record.medianStepMillis(),
                 record.perSecond(),

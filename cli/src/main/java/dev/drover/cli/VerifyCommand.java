@@ -59,7 +59,7 @@ final class VerifyCommand implements Callable<Integer> {
     @Option(
             names = "--inputs",
             paramLabel = "F.safetensors",
-            description = "Inputs, in the order of the tensors' names (default: made up).")
+            description = "Inputs, named as the model's or numbered in their order (default: made up).")
     @Nullable
     Path inputsFile;
 
@@ -94,6 +94,12 @@ final class VerifyCommand implements Callable<Integer> {
         if (random < 0) {
             throw new UserError("The number (" + random + ") of random plans must be at least 0.");
         }
+        if (expectedFile != null && inputsFile == null) {
+            throw new UserError(
+                    "The option --expected (" + expectedFile + ") must be given with --inputs, since outputs belong to"
+                            + " inputs and Drover makes up others.",
+                    "Maybe add --inputs F.safetensors.");
+        }
         if (inProcess) {
             return planAndCompare(PortClaim.ANY);
         }
@@ -116,8 +122,7 @@ final class VerifyCommand implements Callable<Integer> {
         ModelInputs inputs = inputsFile != null
                 ? ModelInputs.ofTensors(step, inputsFile)
                 : ModelInputs.of(loaded, null, options.seed);
-        List<Literal> given =
-                expectedFile != null ? ModelInputs.read(expectedFile, step.outputShapes(), "outputs") : List.of();
+        List<Literal> given = expectedFile != null ? TensorFile.outputs(step, expectedFile) : List.of();
         if (expectedFile == null || inProcess) {
             ThisMachine.checkWhole(step);
         }
@@ -234,6 +239,7 @@ final class VerifyCommand implements Callable<Integer> {
             out.put("worstRelativeError", all.worst());
             out.put("roundingSensitive", all.sensitive());
             out.put("worstRoundingSensitiveError", all.worstSensitive());
+            out.put("noNumbers", all.noNumbers());
             out.put("workers", workers);
             out.put("plans", plans);
             if (wrong != null) {

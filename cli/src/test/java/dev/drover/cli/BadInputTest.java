@@ -64,7 +64,6 @@ class BadInputTest {
     void missingDataIsToldBeforeTheSearch() {
         for (String[] command : new String[][] {
             {"verify", MLP, "--cluster", "m8:1", "--inputs", "nothing.safetensors"},
-            {"verify", MLP, "--cluster", "m8:1", "--expected", "nothing.safetensors"},
             {"train", MLP, "--cluster", "m8:1", "--inputs", "nothing.safetensors"},
             {"train", "gpt:layers=1,hidden=8,heads=1,seq=8,batch=8", "--cluster", "m8:1", "--data", "nothing.txt"}
         }) {
@@ -304,5 +303,57 @@ class BadInputTest {
                         + " \"edges\": {\"nodes\": [], \"costs\": []}}}");
         assertMistake(CommandRun.of("solve", negative.toString()), "-1", "Maybe");
         assertMistake(CommandRun.of("solve", negative.toString(), "--timeout", "0"), "timeout (0.0)");
+    }
+
+    /** From another folder than the one where it was planned. */
+    @Test
+    void aModelIsLookedForBesideItsPlan() throws IOException {
+        String training = """
+                HloModule step
+
+                ENTRY main {
+                  w = f32[4,4] parameter(0)
+                  x = f32[8,4] parameter(1)
+                  y = f32[8,4] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+                  g = f32[4,4] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+                  new = f32[4,4] subtract(w, g)
+                  ROOT out = (f32[4,4]) tuple(new)
+                }
+                """;
+        Path model = file("beside.hlo", training);
+        Path plan = folder.resolve("plan.json");
+        CommandRun made =
+                CommandRun.of("plan", model.toString(), "--cluster", "s1:1", "-o", plan.toString(), "--timeout", "1");
+        assertThat(made.exitCode()).as(made.err()).isZero();
+        Files.writeString(plan, Files.readString(plan).replace(model.toString(), "beside.hlo"));
+        CommandRun found = CommandRun.of("simulate", plan.toString());
+        assertThat(found.exitCode()).as(found.err()).isZero();
+        // Without a loss there is none to show, and no advice about it.
+        CommandRun trained = CommandRun.of(
+                "train",
+                plan.toString(),
+                "--steps",
+                "2",
+                "--json",
+                "--run-folder",
+                folder.resolve("run").toString());
+        assertThat(trained.exitCode()).as(trained.err()).isZero();
+        assertThat(trained.out()).contains("\"losses\":[]");
+        assertThat(trained.err())
+                .containsOnlyOnce("is known to be its loss, so none is shown")
+                .doesNotContain("NaN")
+                .doesNotContain("learning rate");
+        Files.delete(model);
+        assertMistake(
+                CommandRun.of("simulate", plan.toString()),
+                "The model (beside.hlo) of plan (" + plan + ") must be an existing file, here or beside the plan.",
+                "Maybe say where it is with --model.");
+    }
+
+    @Test
+    void expectedOutputsWithoutTheirInputs() {
+        assertMistake(
+                CommandRun.of("verify", MLP, "--cluster", "m8:1", "--expected", "nothing.safetensors"),
+                "The option --expected (nothing.safetensors) must be given with --inputs");
     }
 }

@@ -105,6 +105,17 @@ class ComparisonTest {
                 .isFalse();
     }
 
+    /** Equal without a number in it is no success that people should believe in. */
+    @Test
+    void whatIsNoNumberInBothIsTold() {
+        Literal broken = values(1, Double.NaN, Double.POSITIVE_INFINITY);
+        Comparison same = compare(broken, broken, broken);
+        assertThat(same.equal()).isTrue();
+        assertThat(same.errors()).endsWith("; 2 elements are NaN or infinite in both");
+        Literal sound = values(1, 2, 3);
+        assertThat(compare(sound, sound, sound).errors()).doesNotContain("NaN");
+    }
+
     /** Sums of gradients that are forgotten or counted twice show in the moments, which rounding hardly moves. */
     @Test
     void gradientsOfAnotherSizeAreWrongUnderAdam() {

@@ -1,7 +1,9 @@
 package dev.drover.importers.roles;
 
 import com.fasterxml.jackson.core.JsonLocation;
+import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -16,9 +18,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -32,11 +36,15 @@ import java.util.stream.Collectors;
  * </pre>
  */
 public final class RolesFile {
-    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final ObjectMapper JSON = new ObjectMapper()
+            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+            .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION);
 
     private final Path file;
     private final List<InputRole> inputs;
     private final List<OutputRole> outputs;
+    /** Inputs whose role the file says. */
+    private final Set<Integer> said = new HashSet<>();
 
     private RolesFile(Path file, TrainingStep step) {
         this.file = file;
@@ -84,6 +92,7 @@ public final class RolesFile {
         InputRole.Kind kind = kind(InputRole.Kind.values(), value.asText(), "input (" + key + ")");
         for (int i : positions(key)) {
             inputs.set(i, new InputRole(kind, inputs.get(i).name()));
+            said.add(i);
         }
     }
 
@@ -100,6 +109,9 @@ public final class RolesFile {
                 throw new UserError("The role (UPDATE) of output (" + key + ") in roles file (" + file
                         + ") must name its input.\nMaybe write {\"updates\": \"NAME\"}.");
             }
+            if (kind == OutputRole.Kind.LOSS) {
+                outputs.replaceAll(role -> role.equals(OutputRole.LOSS) ? OutputRole.METRIC : role);
+            }
             outputs.set(position, new OutputRole(kind, -1));
             return;
         }
@@ -115,6 +127,12 @@ public final class RolesFile {
             }
         }
         outputs.set(position, OutputRole.update(target));
+        if (inputs.get(target).kind() == InputRole.Kind.BATCH && !said.contains(target)) {
+            inputs.set(
+                    target,
+                    new InputRole(
+                            InputRole.Kind.OPTIMIZER_STATE, inputs.get(target).name()));
+        }
     }
 
     private List<Integer> positions(String key) {
@@ -132,8 +150,9 @@ public final class RolesFile {
         }
         if (found.isEmpty()) {
             throw new UserError(
-                    "The input (" + key + ") of roles file (" + file + ") must be in the model.",
-                    "Maybe " + nearest(key) + ".");
+                    "The input (" + key + ") of roles file (" + file + ") must be the name of an input of the model"
+                            + " or a position below " + inputs.size() + ".",
+                    nearest(key));
         }
         return found;
     }
@@ -146,17 +165,18 @@ public final class RolesFile {
         return position < count ? position : -1;
     }
 
+    /** Advice: a name that differs in two letters or a third of them, if there is one and the key is no number. */
     private String nearest(String key) {
         String best = "";
-        int bestDistance = Integer.MAX_VALUE;
-        for (InputRole input : inputs) {
+        int bestDistance = Math.max(2, key.length() / 3) + 1;
+        for (InputRole input : key.matches("-?\\d+") ? List.<InputRole>of() : inputs) {
             int distance = editDistance(key, input.name());
             if (distance < bestDistance) {
                 best = input.name();
                 bestDistance = distance;
             }
         }
-        return best;
+        return best.isEmpty() ? "Maybe see the names with drover inspect --inputs." : "Maybe " + best + ".";
     }
 
     private static int editDistance(String a, String b) {

@@ -63,10 +63,9 @@ class RolesFileTest {
         assertThat(step.inputs().stream().map(i -> i.kind()))
                 .containsExactly(Kind.PARAMETER, Kind.OTHER, Kind.BATCH, Kind.BATCH);
         assertThat(step.loss()).isEqualTo(-1);
-        assertThat(load("{\"outputs\": {\"0\": {\"updates\": \"table\"}}}")
-                        .outputs()
-                        .get(0))
-                .isEqualTo(OutputRole.update(1));
+        TrainingStep other = load("{\"outputs\": {\"0\": {\"updates\": \"table\"}}}");
+        assertThat(other.outputs().get(0)).isEqualTo(OutputRole.update(1));
+        assertThat(other.inputs().get(1).kind()).isEqualTo(Kind.OPTIMIZER_STATE);
     }
 
     @Test
@@ -88,8 +87,31 @@ class RolesFileTest {
         refused("{\"outputs\": {\"0\": \"UPDATE\"}}", "must name its input");
         refused("{\"in\": {}}", "The key (in) of roles file");
         refused("{", "must be JSON");
+        refused("{} x", "must be JSON");
+        refused("{\"inputs\": {\"w\": \"OTHER\", \"w\": \"BATCH\"}}", "must be JSON");
         refused("", "must be a map with the keys inputs and outputs");
         refused("[]", "must be a map with the keys inputs and outputs");
         refused("{\"inputs\": [\"w\"]}", "The inputs of roles file");
+    }
+
+    /** What the planner could not do anything with is a mistake of the file, not one of Drover. */
+    @Test
+    void rolesThatContradictAreRefused() {
+        refused("{\"inputs\": {\"w\": \"BATCH\"}}", "The input (0, w) that output (0) updates must not be a batch");
+        refused("{\"outputs\": {\"0\": \"LOSS\"}}", "The loss (output 0, f32[4,4])");
+        refused("{\"outputs\": {\"2\": \"LOSS\"}}", "a scalar of a floating type");
+    }
+
+    @Test
+    void theLastLossIsTheOnlyOne() throws IOException {
+        assertThat(load("{\"outputs\": {\"1\": \"LOSS\"}}").loss()).isEqualTo(1);
+        TrainingStep step = load("{\"outputs\": {\"2\": \"LOSS\", \"1\": \"LOSS\"}}");
+        assertThat(step.outputs()).containsExactly(OutputRole.update(0), OutputRole.LOSS, OutputRole.METRIC);
+    }
+
+    @Test
+    void adviceIsNearOrNone() {
+        refused("{\"inputs\": {\"nothing*\": \"OTHER\"}}", "Maybe see the names with drover inspect --inputs.");
+        refused("{\"inputs\": {\"99\": \"OTHER\"}}", "a position below 4.\nMaybe see the names");
     }
 }

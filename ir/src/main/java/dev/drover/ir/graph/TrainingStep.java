@@ -23,8 +23,17 @@ public record TrainingStep(Graph graph, List<InputRole> inputs, List<OutputRole>
                     + outputShapes.size() + ".");
         }
         Set<Integer> updated = new HashSet<>();
+        boolean loss = false;
         for (int i = 0; i < outputs.size(); i++) {
             OutputRole role = outputs.get(i);
+            if (role.kind() == OutputRole.Kind.LOSS) {
+                ArrayShape shape = outputShapes.get(i);
+                if (loss || shape.rank() > 0 || !shape.dtype().isFloat()) {
+                    throw new IllegalArgumentException("The loss (output " + i + ", " + shape + ") of graph ("
+                            + graph.name() + ") must be the only one, and a scalar of a floating type.");
+                }
+                loss = true;
+            }
             if (role.kind() != OutputRole.Kind.UPDATE) {
                 continue;
             }
@@ -33,6 +42,10 @@ public record TrainingStep(Graph graph, List<InputRole> inputs, List<OutputRole>
                     || !inputShapes.get(role.input()).equals(outputShapes.get(i))) {
                 throw new IllegalArgumentException("The input (" + role.input() + ") that output (" + i
                         + ") updates must exist, have its shape and be updated once.");
+            }
+            if (inputs.get(role.input()).kind() == InputRole.Kind.BATCH) {
+                throw new IllegalArgumentException("The input (" + role.input() + ", "
+                        + inputs.get(role.input()).name() + ") that output (" + i + ") updates must not be a batch.");
             }
         }
     }

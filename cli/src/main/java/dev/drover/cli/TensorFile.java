@@ -1,0 +1,129 @@
+package dev.drover.cli;
+
+import dev.drover.ir.UserError;
+import dev.drover.ir.eval.Literal;
+import dev.drover.ir.graph.InputRole;
+import dev.drover.ir.graph.OutputRole;
+import dev.drover.ir.graph.TrainingStep;
+import dev.drover.ir.type.ArrayShape;
+import dev.drover.safetensors.Safetensors;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Values of a step's inputs or outputs from a safetensors file: by name where its tensors are named as the step's values are, else in
+ * the order of the tensors' names.
+ */
+final class TensorFile {
+    private static final Pattern NUMBERED = Pattern.compile("(\\D*)(\\d{1,9})");
+    private static final int NAMED_AT_MOST = 3;
+
+    private final Path file;
+    private final String what;
+    private final Safetensors tensors;
+
+    private TensorFile(Path file, String what) {
+        this.file = file;
+        this.what = what;
+        this.tensors = Safetensors.open(file);
+    }
+
+    /** A value for each input. */
+    static List<Literal> inputs(TrainingStep step, Path file) {
+        return new TensorFile(file, "inputs").values(inputNames(step), step.inputShapes());
+    }
+
+    /** A value for each output. One that updates an input has its name, the loss is {@code loss}; a step with metrics has no names. */
+    static List<Literal> outputs(TrainingStep step, Path file) {
+        List<String> inputs = inputNames(step);
+        List<String> names = new ArrayList<>();
+        for (OutputRole role : step.outputs()) {
+            switch (role.kind()) {
+                case UPDATE -> names.add(inputs.get(role.input()));
+                case LOSS -> names.add("loss");
+                case METRIC -> {}
+            }
+        }
+        return new TensorFile(file, "outputs").values(names, step.outputShapes());
+    }
+
+    private static List<String> inputNames(TrainingStep step) {
+        return step.inputs().stream().map(InputRole::name).toList();
+    }
+
+    private List<Literal> values(List<String> names, List<ArrayShape> shapes) {
+        Set<String> given = new TreeSet<>(tensors.tensors().keySet());
+        List<String> order = new ArrayList<>(given);
+        boolean named = names.size() == shapes.size()
+                && new HashSet<>(names).size() == names.size()
+                && names.stream().anyMatch(given::contains);
+        if (named) {
+            checkNames(names, given);
+            order = names;
+        } else if (given.size() != shapes.size()) {
+            throw new UserError(
+                    "The tensors (" + given.size() + ") of file (" + file + ") must be the model's " + what + " ("
+                            + shapes.size() + ").",
+                    numbering(order, shapes.size()));
+        }
+        List<Literal> out = new ArrayList<>();
+        for (int i = 0; i < shapes.size(); i++) {
+            Literal literal = tensors.literal(order.get(i));
+            if (!literal.shape().equals(shapes.get(i))) {
+                throw new UserError("The shape (" + literal.shape() + ") of tensor (" + order.get(i) + ") in " + file
+                        + " must be " + shapes.get(i) + ".");
+            }
+            out.add(literal);
+        }
+        return out;
+    }
+
+    private void checkNames(List<String> names, Set<String> given) {
+        Set<String> missing = new TreeSet<>(names);
+        missing.removeAll(given);
+        if (!missing.isEmpty()) {
+            throw new UserError(
+                    "The tensors of file (" + file + ") must hold each of the model's " + what
+                            + ", since some are named as these, but have no " + some(missing) + ".",
+                    "Maybe see their names with drover inspect --inputs.");
+        }
+        Set<String> others = new TreeSet<>(given);
+        names.forEach(others::remove);
+        if (!others.isEmpty()) {
+            throw new UserError(
+                    "The tensors of file (" + file + ") must be the model's " + what
+                            + ", since some are named as these, but hold " + some(others) + " too.",
+                    "Maybe see their names with drover inspect --inputs.");
+        }
+    }
+
+    /** What is wrong with names such as a0000, a0001, .., in order. */
+    private static String numbering(List<String> order, int count) {
+        Matcher first = NUMBERED.matcher(order.isEmpty() ? "" : order.get(0));
+        if (!first.matches()) {
+            return "Maybe name them as drover inspect --inputs does, or a0000, a0001, .. in the model's order.";
+        }
+        Set<String> missing = new TreeSet<>();
+        for (int i = 0; i < count; i++) {
+            missing.add(first.group(1)
+                    + String.format(Locale.ROOT, "%0" + first.group(2).length() + "d", i));
+        }
+        Set<String> others = new TreeSet<>(order);
+        others.removeAll(missing);
+        order.forEach(missing::remove);
+        return others.isEmpty() ? "Maybe add " + some(missing) + "." : "Maybe leave out " + some(others) + ".";
+    }
+
+    private static String some(Set<String> names) {
+        List<String> shown = names.stream().limit(NAMED_AT_MOST).toList();
+        int rest = names.size() - shown.size();
+        return String.join(", ", shown) + (rest > 0 ? " and " + rest + " more" : "");
+    }
+}
