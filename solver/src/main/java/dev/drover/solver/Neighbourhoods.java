@@ -2,6 +2,8 @@ package dev.drover.solver;
 
 import dev.drover.solver.LocalSearch.Outcome;
 import dev.drover.solver.SolveOptions.Technique;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.BooleanSupplier;
 
@@ -15,7 +17,8 @@ import java.util.function.BooleanSupplier;
  *   restart   when the bound has risen much since: repair the newest suggestion, keep it if it beats the best
  *   kick      when all this gains nothing: values of some region are drawn at random, cheap ones rather than dear ones,
  *             the region is improved, and what is better there is crossed into the best
- *   cross     of two choices the best mixture: free the variables at which they differ
+ *   anew      when kicks gain nothing either: all values are drawn with much noise, improved and crossed
+ *   cross     of a few choices the best {@link Mixture}
  * </pre>
  */
 final class Neighbourhoods {
@@ -24,8 +27,16 @@ final class Neighbourhoods {
     /** Turns without gain after which the kicks begin. */
     private static final int PATIENCE = 2;
 
-    /** Variables freed at once when two choices are crossed. */
-    private static final int CROSSED = 600;
+    /** Turns without gain after which all is drawn anew now and then: kicks lead back to the same choice. */
+    private static final int LONG_PATIENCE = 20;
+
+    /** Variables drawn at once then. */
+    private static final int DRAWN = 128;
+
+    /** Times the best cost that a choice may cost to be crossed with others. */
+    private static final double CROSSABLE = 1.002;
+
+    private static final double CROSSABLE_LATE = 1.2;
 
     private final Core core;
     private final Incumbent incumbent;
@@ -98,7 +109,9 @@ final class Neighbourhoods {
         if (taken == null) {
             return;
         }
-        if (idle >= PATIENCE && kicks && random.nextInt(4) > 0) {
+        if (idle >= LONG_PATIENCE && kicks && random.nextInt(3) == 0) {
+            startAnew(taken);
+        } else if (idle >= PATIENCE && kicks && random.nextInt(4) > 0) {
             kick(taken);
         } else if (idle >= PATIENCE && crossing && random.nextBoolean()) {
             crossElites(taken);
@@ -124,14 +137,16 @@ final class Neighbourhoods {
             improve(60);
             int[] best = incumbent.best();
             if (crossing && best != null) {
-                cross(best, x.clone());
+                cross(List.of(best, x.clone()));
             }
         }
     }
 
     /** Brings all rows within their limits; false if the steps do not suffice. */
     private boolean repair(int steps) {
-        for (int step = 0; step < steps && !stop.getAsBoolean(); step++) {
+        // Where a choice is known already, repairs take no more than all else.
+        long mostWork = steps > 40 ? 2 * local.work() : Long.MAX_VALUE;
+        for (int step = 0; step < steps && local.work() < mostWork && !stop.getAsBoolean(); step++) {
             int row = overfullRow();
             if (row < 0) {
                 return core.cost(x) < Double.POSITIVE_INFINITY;
@@ -167,7 +182,7 @@ final class Neighbourhoods {
             }
             learn(kind, won, (double) (local.work() - before));
         }
-        if (present < 1.002 * incumbent.cost()) {
+        if (present < (idle < LONG_PATIENCE ? CROSSABLE : CROSSABLE_LATE) * incumbent.cost()) {
             elites.offer(x, present);
         }
     }
@@ -191,33 +206,47 @@ final class Neighbourhoods {
         improve(30);
         sets.focusOn(new int[0]);
         if (crossing) {
-            cross(best, x.clone());
+            cross(List.of(best, x.clone()));
         }
     }
 
+    /** Draws everything anew with much noise, improves that, and crosses it with the best choice. */
+    private void startAnew(int[] best) {
+        begin(best);
+        double temperature = core.cost(x) / core.size * Math.pow(10, random.nextDouble(-0.5, 1.5));
+        int size = Math.min(DRAWN, core.size);
+        for (int i = 2 * core.size / size; i > 0 && !stop.getAsBoolean(); i--) {
+            local.draw(plan(sets.ball(size, 1, -1, x)), x, usage, guide.prices(), temperature, random);
+        }
+        improve(50);
+        if (crossing) {
+            cross(List.of(best, x.clone()));
+        }
+    }
+
+    /** Crosses some of the elites with the best choice. */
     private void crossElites(int[] best) {
-        int[] other = elites.any(random);
-        int[] one = random.nextBoolean() ? best : elites.any(random);
-        if (other != null && one != null) {
-            cross(one, other);
+        List<int[]> some = new ArrayList<>(List.of(best));
+        for (int i = 1 + random.nextInt(4); i > 0; i--) {
+            int[] other = elites.any(random);
+            if (other != null) {
+                some.add(other);
+            }
         }
+        cross(some);
     }
 
-    /** Solves for the variables at which two choices differ: for all at once, or for some at a time if they are many. */
-    private void cross(int[] one, int[] other) {
-        boolean cheaper = core.cost(one) <= core.cost(other);
-        int[] all = sets.difference(one, other);
-        begin(cheaper ? one : other);
-        sets.focusOn(all);
-        int parts = all.length / CROSSED + 1;
-        for (int part = 0; part < parts && all.length > 0 && !stop.getAsBoolean(); part++) {
-            int[] free = parts == 1 ? all : sets.ball(CROSSED, 4, -1, x);
-            local.search(plan(free), x, usage, guide.prices(), 25, 4 * nodes);
+    /** Finds the best mixture of choices that fit. */
+    private void cross(List<int[]> choices) {
+        int[] cheapest = choices.get(0);
+        for (int[] other : choices) {
+            cheapest = core.cost(other) < core.cost(cheapest) ? other : cheapest;
         }
-        sets.focusOn(new int[0]);
+        Mixture mixture = new Mixture(core, choices);
+        begin(mixture.best(cheapest, guide.prices(), random, budget, stop));
         double cost = core.cost(x);
         if (cost < incumbent.cost()) {
-            incumbent.offer(x, "crossing of " + all.length);
+            incumbent.offer(x, "crossing of " + mixture.open());
         }
         elites.offer(x, cost);
     }

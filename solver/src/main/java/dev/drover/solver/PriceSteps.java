@@ -7,6 +7,8 @@ import java.util.Arrays;
  *
  * <pre>
  *   direction   mean excess of the choices decoded on the way up and down, averaged over the last sweeps
+ *   rows        those that have a price, and of the others only the fullest of one, two or four stretches of time: rows
+ *               near each other in time have nearly the same variables, and one price does for all of them
  *   step        as long as would bring the bound to a level above the best, if it were linear (Polyak)
  *   level       rises while half of it is gained, falls after 15 sweeps without; a new wave begins when it is small
  *   pace        what the next sweeps do: what raised the bound most lately
@@ -16,15 +18,21 @@ import java.util.Arrays;
 final class PriceSteps {
     /** What to do with the prices; which is best differs from problem to problem and from phase to phase. */
     private enum Pace {
-        /** Each row's price moves in proportion to its excess. */
-        ALIKE,
-        /**
-         * And in proportion to its price plus the mean price: of many rows with nearly the same variables the fullest takes
-         * over the price of the others.
-         */
-        BY_PRICE,
+        /** Of the rows without a price the fullest one may get one. */
+        FULLEST(1),
+        /** The fullest of each half of the time. */
+        TWO_FULLEST(2),
+        /** The fullest of each quarter. */
+        FOUR_FULLEST(4),
         /** They stay at the best ones, so that the messages catch up. */
-        REST
+        REST(0);
+
+        /** Stretches of time of which the fullest row may get a price. */
+        private final int stretches;
+
+        Pace(int stretches) {
+            this.stretches = stretches;
+        }
     }
 
     private static final Pace[] PACES = Pace.values();
@@ -53,7 +61,7 @@ final class PriceSteps {
     private double bestAtWave = Double.NEGATIVE_INFINITY;
     private boolean settled;
 
-    private Pace pace = Pace.ALIKE;
+    private Pace pace = PACES[0];
     private final double[] rate = new double[PACES.length];
     private double bestAtBlock;
     private int blocks;
@@ -148,7 +156,6 @@ final class PriceSteps {
         long[] usage = core.usage(dual.decoded);
         long[] usageDown = core.usage(dual.decodedDown);
         double norm = 0;
-        double[] weight = weights();
         for (int r = 0; r < core.rows; r++) {
             double excess = 0.5 * usage[r] + 0.5 * usageDown[r] - core.limit[r];
             if (price[r] == 0 && excess < 0) {
@@ -158,6 +165,9 @@ final class PriceSteps {
             if (price[r] == 0 && direction[r] < 0) {
                 direction[r] = 0;
             }
+        }
+        double[] weight = weights();
+        for (int r = 0; r < core.rows; r++) {
             norm += weight[r] * direction[r] * direction[r];
         }
         if (norm == 0) {
@@ -196,7 +206,10 @@ final class PriceSteps {
         blockEnd = dual.sweeps() + BLOCK;
     }
 
-    /** How far each row's price goes for one unit of excess. */
+    /**
+     * How far each row's price goes for one unit of excess: in proportion to its price plus the mean price, so that of many rows with
+     * nearly the same variables the fullest takes over the price of the others; 0 for rows that get none.
+     */
     private double[] weights() {
         double[] weight = new double[core.rows];
         double mass = 0;
@@ -205,12 +218,19 @@ final class PriceSteps {
             mass += p;
             priced += p > 0 ? 1 : 0;
         }
-        if (pace == Pace.ALIKE || priced == 0) {
-            Arrays.fill(weight, 1);
-            return weight;
-        }
+        double mean = priced == 0 ? 1 : mass / priced;
         for (int r = 0; r < core.rows; r++) {
-            weight[r] = dual.price[r] + mass / priced;
+            weight[r] = dual.price[r] > 0 ? dual.price[r] + mean : 0;
+        }
+        for (int s = 0; s < pace.stretches; s++) {
+            int to = (int) ((long) core.rows * (s + 1) / pace.stretches);
+            int fullest = (int) ((long) core.rows * s / pace.stretches);
+            for (int r = fullest; r < to; r++) {
+                fullest = direction[r] > direction[fullest] ? r : fullest;
+            }
+            if (fullest < to && dual.price[fullest] == 0) {
+                weight[fullest] = mean;
+            }
         }
         return weight;
     }

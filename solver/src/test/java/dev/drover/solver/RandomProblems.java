@@ -23,10 +23,14 @@ final class RandomProblems {
 
     /** What the reductions that lose nothing at any prices leave of a problem; null if they leave no variable. */
     static @Nullable Core condensed(long seed) {
-        Core core = Reducer.reduce(
-                        problem(seed), Set.of(SolveOptions.Technique.CONDENSE, SolveOptions.Technique.DOMINANCE))
-                .core();
+        Core core = reduced(problem(seed));
         return core == null || core.size == 0 ? null : core;
+    }
+
+    /** A problem after these reductions; null if they find that it has no choice. */
+    static @Nullable Core reduced(StrategyProblem problem) {
+        return Reducer.reduce(problem, Set.of(SolveOptions.Technique.CONDENSE, SolveOptions.Technique.DOMINANCE))
+                .core();
     }
 
     /** Tells every choice of a core, in an array that changes. */

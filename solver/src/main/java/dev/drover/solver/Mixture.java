@@ -1,0 +1,87 @@
+package dev.drover.solver;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
+
+/**
+ * The best choice among those that take each variable's value from one of a few choices: two or three values a variable instead of
+ * thirty, so that exact elimination reaches much further with tables of the same size (fusion moves, Lempitsky et al. 2010).
+ */
+final class Mixture {
+    /** Tries with other variables fixed where the tables are too large for all. */
+    private static final int TRIES = 4;
+
+    private static final int STEPS = 25;
+    private static final int NODES = 8000;
+
+    private final Core core;
+    private final int[][] values;
+    private final Core few;
+    private long work;
+
+    /**
+     * Takes the choices to mix.
+     *
+     * @param core the problem
+     * @param choices of it
+     */
+    Mixture(Core core, List<int[]> choices) {
+        this.core = core;
+        boolean[][] keep = new boolean[core.size][];
+        for (int v = 0; v < keep.length; v++) {
+            keep[v] = new boolean[core.domain[v]];
+            for (int[] x : choices) {
+                keep[v][x[v]] = true;
+            }
+        }
+        values = new int[core.size][];
+        for (int v = 0; v < keep.length; v++) {
+            boolean[] mine = keep[v];
+            values[v] = IntStream.range(0, mine.length).filter(k -> mine[k]).toArray();
+        }
+        few = core.alone().restrict(keep);
+    }
+
+    /** The variables whose value is open. */
+    int open() {
+        return (int) Arrays.stream(few.domain).filter(d -> d > 1).count();
+    }
+
+    /**
+     * Searches.
+     *
+     * @param from one of the choices, which fits
+     * @param price of each row, to begin with
+     * @return the best choice found, {@code from} if there is none better
+     */
+    int[] best(int[] from, double[] price, SplittableRandom random, Budget budget, BooleanSupplier stop) {
+        int[] open = IntStream.range(0, few.size).filter(v -> few.domain[v] > 1).toArray();
+        int[] y = new int[few.size];
+        for (int v = 0; v < y.length; v++) {
+            y[v] = Arrays.binarySearch(values[v], from[v]);
+        }
+        long[] usage = few.usage(y);
+        LocalSearch local = new LocalSearch(few, budget, stop);
+        boolean whole = false;
+        for (int t = 0; t < TRIES && !whole && open.length > 0 && !stop.getAsBoolean(); t++) {
+            Elimination plan = Elimination.plan(few, open, 1 << 14, 1 << 21, random, budget);
+            budget.spend(plan.entries() + 1000L * open.length);
+            whole = plan.frees(open.length);
+            local.search(plan, y, usage, price, STEPS, NODES);
+        }
+        work = local.work() + 10L * core.edgeCount;
+        int[] x = new int[y.length];
+        for (int v = 0; v < x.length; v++) {
+            x[v] = values[v][y[v]];
+        }
+        return x;
+    }
+
+    /** Steps of computation done, roughly. */
+    long work() {
+        return work;
+    }
+}
