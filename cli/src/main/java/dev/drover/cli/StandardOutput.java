@@ -74,7 +74,7 @@ final class StandardOutput extends FilterOutputStream {
             return code == 0 ? READER_ENDED : code;
         }
         System.err.println("drover: The standard output must take what the command prints, but "
-                + FileReason.of(problem) + ".\nMaybe the disk is full.");
+                + FileReason.of(problem) + ".\nMaybe the disk is full, or the output was closed.");
         return code == 0 ? Main.USER_MISTAKE : code;
     }
 

@@ -1,7 +1,9 @@
 package dev.drover.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.drover.ir.UserError;
 import dev.drover.runtime.checkpoint.CheckpointIndex;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -204,6 +206,21 @@ class ToldAtOnceTest {
                 .contains(") of 2 workers must be at most that of this machine (")
                 .contains("Maybe plan for this machine with --workers");
         assertThat(run.err()).doesNotContain("starting");
+    }
+
+    @Test
+    void aTextThatIsTooShortIsNamed() throws IOException {
+        String gpt = "gpt:layers=1,hidden=8,heads=1,seq=8,batch=8";
+        Path text = folder.resolve("short.txt");
+        for (String content : List.of("", "a", "123456789")) {
+            Files.writeString(text, content);
+            assertThatThrownBy(() -> ModelInputs.of(LoadedModel.load(gpt), text, 1))
+                    .isInstanceOf(UserError.class)
+                    .hasMessageStartingWith("The size (" + content.length() + " bytes) of text (" + text
+                            + ") must be at least 10 bytes");
+        }
+        Files.writeString(text, "1234567890");
+        assertThat(ModelInputs.of(LoadedModel.load(gpt), text, 1).note()).contains("(10 bytes)");
     }
 
     @Test

@@ -1,10 +1,12 @@
 package dev.drover.ir;
 
+import java.io.EOFException;
 import java.io.IOException;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.FileSystemException;
 import java.nio.file.NoSuchFileException;
+import java.util.zip.ZipException;
 
 /** Why a file cannot be read or written, in words that do not repeat its path. */
 public final class FileReason {
@@ -17,6 +19,12 @@ public final class FileReason {
         }
         if (e instanceof AccessDeniedException) {
             return "access is denied";
+        }
+        if (e instanceof EOFException) {
+            return "it ends in the middle";
+        }
+        if (e instanceof ZipException) {
+            return "its compressed data is damaged (" + e.getMessage() + ")";
         }
         if (e instanceof CharacterCodingException) {
             return "it is not text in UTF-8";

@@ -1,5 +1,6 @@
 package dev.drover.models;
 
+import dev.drover.ir.UserError;
 import dev.drover.ir.grad.Adam;
 import dev.drover.ir.grad.Gradients;
 import dev.drover.ir.grad.LearningRate;
@@ -63,12 +64,25 @@ final class ModelAssembly {
         return computeType(options) == DType.F64 ? DType.F64 : DType.F32;
     }
 
+    /** Refuses an option that the optimizer would pass over. */
+    private static void checkUsed(ModelOptions options, String key, List<String> users) {
+        String optimizer = options.text("optimizer");
+        if (options.isGiven(key) && !users.contains(optimizer)) {
+            throw new UserError(
+                    "The " + key + " (" + options.text(key) + ") of model (" + options.model()
+                            + ") must be left out, since optimizer (" + optimizer + ") does not use it.",
+                    "Maybe optimizer=" + users.get(0) + ".");
+        }
+    }
+
     private static TrainingSteps.Options training(ModelOptions options) {
         double momentum = options.number("momentum");
         String name = options.text("optimizer");
         if (momentum >= 1 || momentum == 0 && name.equals("nesterov")) {
             throw options.refusal("momentum", "be below 1, and above 0 for nesterov");
         }
+        checkUsed(options, "momentum", List.of("momentum", "nesterov"));
+        checkUsed(options, "weightDecay", List.of("adamw"));
         if (options.number("lossScale") == 0) {
             throw options.refusal("lossScale", "be above 0");
         }

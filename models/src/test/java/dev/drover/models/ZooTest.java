@@ -52,6 +52,8 @@ final class ZooTest {
                 "gpt:optimizer=adan | The optimizer (adan) of model (gpt) must be one of adam, adamw | Maybe optimizer=adam.",
                 "gpt:hidden=30,heads=4 | The hidden (30) of model (gpt) must be a multiple of heads (4). | Maybe hidden=32.",
                 "gpt:optimizer=momentum,momentum=1 | The momentum (1) of model (gpt) must be below 1 | ''",
+                "gpt:momentum=0.5 | The momentum (0.5) of model (gpt) must be left out, since optimizer (adam) does not use it. | Maybe optimizer=momentum.",
+                "mlp:optimizer=sgd,weightDecay=0 | The weightDecay (0) of model (mlp) must be left out, since optimizer (sgd) | Maybe optimizer=adamw.",
                 "gpt:seq=2000000000,batch=2000000000,hidden=2000000000,heads=1,layers=1 | must give tensors of fewer than 2^60 elements | ''",
                 "gpt:seq=2000000000,batch=2000000000 | must give tensors of fewer than 2^60 elements | ''",
                 "moe:experts=1 | The experts (1) of model (moe) must be at least 2. | ''",

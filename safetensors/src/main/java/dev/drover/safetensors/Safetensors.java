@@ -88,9 +88,16 @@ public record Safetensors(Path file, Map<String, Tensor> tensors, Map<String, St
             long fileBytes = channel.size();
             ByteBuffer length = ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN);
             readFully(channel, length, 0);
-            long headerBytes = fileBytes < 8 ? -1 : length.getLong(0);
+            if (fileBytes < 8) {
+                throw wrong(
+                        file, "length (" + fileBytes + " bytes)", "be at least 8 bytes, those of its header's length");
+            }
+            long headerBytes = length.getLong(0);
             if (headerBytes < 2 || headerBytes > Math.min(fileBytes - 8, MAX_HEADER_BYTES)) {
-                throw wrong(file, "header's length (" + headerBytes + ")", "fit the file's " + fileBytes + " bytes");
+                throw wrong(
+                        file,
+                        "header's length (" + Long.toUnsignedString(headerBytes) + ")",
+                        "fit the file's " + fileBytes + " bytes");
             }
             ByteBuffer header = ByteBuffer.allocate((int) headerBytes);
             readFully(channel, header, 8);

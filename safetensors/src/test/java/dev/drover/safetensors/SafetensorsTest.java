@@ -15,6 +15,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -138,6 +139,22 @@ class SafetensorsTest {
             }
         }
         assertThat(refused).isBetween(200, 599);
+    }
+
+    @Test
+    void aFileWithoutARealHeaderIsToldWithItsNumbers() throws IOException {
+        Path file = folder.resolve("short.safetensors");
+        Files.write(file, new byte[] {1, 2});
+        assertThatThrownBy(() -> Safetensors.open(file))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining(
+                        "The length (2 bytes) of safetensors file (" + file + ") must be at least 8 bytes");
+        byte[] ones = new byte[64];
+        Arrays.fill(ones, (byte) 0xff);
+        Files.write(file, ones);
+        assertThatThrownBy(() -> Safetensors.open(file))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("The header's length (18446744073709551615)");
     }
 
     private Path write(byte[] header, byte[] data) throws IOException {

@@ -3,6 +3,7 @@ package dev.drover.ir.text;
 import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import dev.drover.ir.graph.Graph;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -19,6 +20,9 @@ import java.util.zip.GZIPInputStream;
  * Graph#attributes}. Attributes that an op does not read become annotations.
  */
 public final class HloReader {
+    /** What one array holds. */
+    private static final int MOST_BYTES = Integer.MAX_VALUE - 64;
+
     private static final byte[] MARK = {(byte) 0xef, (byte) 0xbb, (byte) 0xbf};
 
     private HloReader() {}
@@ -40,15 +44,27 @@ public final class HloReader {
         return new GraphAssembler(scanner, new HloParser(scanner).parse()).assemble();
     }
 
+    private static UserError tooLarge(Path file) {
+        return new UserError(
+                "The text of file (" + file + ") must be at most " + MOST_BYTES + " bytes long, unpacked.");
+    }
+
     /** A file's content, unpacked if it is gzip. */
     public static byte[] bytes(Path file) {
         try {
+            if (Files.size(file) > MOST_BYTES) {
+                throw tooLarge(file);
+            }
             byte[] content = Files.readAllBytes(file);
             if (content.length < 2 || (content[0] & 0xff) != 0x1f || (content[1] & 0xff) != 0x8b) {
                 return content;
             }
-            try (InputStream in = new GZIPInputStream(Files.newInputStream(file), 1 << 16)) {
-                return in.readAllBytes();
+            try (InputStream in = new GZIPInputStream(new ByteArrayInputStream(content), 1 << 16)) {
+                byte[] unpacked = in.readNBytes(MOST_BYTES);
+                if (in.read() >= 0) {
+                    throw tooLarge(file);
+                }
+                return unpacked;
             }
         } catch (NoSuchFileException e) {
             throw new UserError("The file (" + file + ") must exist.", e);

@@ -16,9 +16,11 @@ import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.zip.GZIPOutputStream;
@@ -106,11 +108,42 @@ class HloReaderTest {
     }
 
     @Test
+    void damagedGzipIsToldInWords() throws IOException {
+        ByteArrayOutputStream packed = new ByteArrayOutputStream();
+        try (GZIPOutputStream gzip = new GZIPOutputStream(packed)) {
+            gzip.write(STEP.getBytes(StandardCharsets.UTF_8));
+        }
+        byte[] whole = packed.toByteArray();
+        Path file = folder.resolve("step.hlo.gz");
+        Files.write(file, Arrays.copyOf(whole, whole.length / 2));
+        assertThatThrownBy(() -> HloReader.read(file))
+                .isInstanceOf(UserError.class)
+                .hasMessage("The file (" + file + ") must be readable, but it ends in the middle.");
+        whole[whole.length - 6] ^= 1;
+        Files.write(file, whole);
+        assertThatThrownBy(() -> HloReader.read(file))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("its compressed data is damaged");
+    }
+
+    /** A file without content, so that the test takes no room. */
+    @Test
+    void whatDoesNotFitAnArrayIsRefusedByItsSize() throws IOException {
+        Path file = folder.resolve("large.hlo");
+        try (RandomAccessFile large = new RandomAccessFile(file.toFile(), "rw")) {
+            large.setLength(3L << 30);
+        }
+        assertThatThrownBy(() -> HloReader.read(file))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("The text of file (" + file + ") must be at most 2147483583 bytes long");
+    }
+
+    @Test
     void everyFileThatStopsEarlyIsRefused() {
         byte[] text = STEP.getBytes(StandardCharsets.UTF_8);
         int complete = STEP.lastIndexOf('}') + 1;
         for (int length = 0; length < complete; length++) {
-            byte[] part = java.util.Arrays.copyOf(text, length);
+            byte[] part = Arrays.copyOf(text, length);
             try {
                 HloReader.read("cut.hlo", part);
                 fail("The first " + length + " bytes must be refused.");

@@ -39,7 +39,7 @@ public final class Presets {
             throw new UserError(
                     "The number (" + number + ") of " + (name.equals("local") ? "workers" : "machines")
                             + " of cluster (" + text + ") must be at most " + most + ".",
-                    "Maybe write " + name + ":2.");
+                    "Maybe write " + name + ":" + most + ".");
         }
         int n = Integer.parseInt(number);
         return switch (name) {

@@ -22,16 +22,18 @@ public final class TokenText {
     private static final long MOST_BYTES = Integer.MAX_VALUE - 64;
 
     private final byte[] text;
+    private final String source;
     private final long seed;
 
-    private TokenText(byte[] text, long seed) {
+    private TokenText(byte[] text, String source, long seed) {
         this.text = text;
+        this.source = source;
         this.seed = seed;
     }
 
     /** Text that is at hand. */
     public static TokenText of(byte[] text, long seed) {
-        return new TokenText(text.clone(), seed);
+        return new TokenText(text.clone(), "given", seed);
     }
 
     /** A file, or all {@code .md} and {@code .txt} files below a folder in the order of their names. */
@@ -39,7 +41,7 @@ public final class TokenText {
         try {
             if (!Files.isDirectory(path)) {
                 checkSize(path, Files.size(path));
-                return new TokenText(Files.readAllBytes(path), seed);
+                return new TokenText(Files.readAllBytes(path), path.toString(), seed);
             }
             List<Path> files;
             try (Stream<Path> walk = Files.walk(path)) {
@@ -67,7 +69,7 @@ public final class TokenText {
                 System.arraycopy(part, 0, all, at, part.length);
                 at += part.length;
             }
-            return new TokenText(all, seed);
+            return new TokenText(all, path.toString(), seed);
         } catch (NoSuchFileException e) {
             throw new UserError(
                     "The data file (" + path + ") must exist.", "Maybe the path is relative to another folder.");
@@ -111,8 +113,9 @@ public final class TokenText {
         int length = Math.toIntExact(shape.dim(1));
         if (text.length < length + 2) {
             throw new UserError(
-                    "The text (" + text.length + " bytes) must be longer than a window (" + length + " tokens).",
-                    "Maybe give a longer file with --data.");
+                    "The size (" + text.length + " bytes) of text (" + source + ") must be at least " + (length + 2L)
+                            + " bytes, one more than the " + length + " tokens of a sequence and their labels.",
+                    "Maybe give a longer file with --data, or a smaller seq.");
         }
         return step -> {
             long[] tokens = new long[Math.toIntExact(shape.elements())];
