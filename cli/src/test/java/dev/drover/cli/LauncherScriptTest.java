@@ -35,7 +35,9 @@ class LauncherScriptTest {
         script("mvnw", """
                 echo build >>"$(dirname "$0")/builds"
                 sleep 1
-                echo a.jar >"$(dirname "$0")/cli/target/quick/launcher/classpath"
+                root=$(cd "$(dirname "$0")" && pwd)
+                [ -f "$root/lost" ] || touch "$root/a.jar" "$root/b 1.jar"
+                echo "$root/a.jar:$root/b 1.jar" >"$root/cli/target/quick/launcher/classpath"
                 """);
         script("jdk/bin/java", """
                 case " $* " in
@@ -85,6 +87,24 @@ class LauncherScriptTest {
             assertThat(ended(start(none, "--version"))).endsWith("LC_ALL=C.UTF-8\n");
         }
         assertThat(ended(start("de_DE.UTF-8", "--version"))).endsWith("LC_ALL=\n");
+    }
+
+    /** As where the folder of downloaded libraries was emptied, or is that of another user: never a stack of Java. */
+    @Test
+    void librariesThatAreGoneAreFetchedAgainOrNamed() throws Exception {
+        assertThat(ended(start("C", "--version"))).contains("drover: built.");
+        assertThat(ended(start("C", "--version"))).doesNotContain("building");
+        Path library = root.toRealPath().resolve("b 1.jar");
+        Files.delete(library);
+        assertThat(ended(start("C", "--version"))).contains("drover: a library (" + library + ") is gone, building");
+        assertThat(library).exists();
+        Files.delete(library);
+        Files.writeString(root.resolve("lost"), "");
+        Process process = start("C", "--version");
+        String out = new String(process.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
+        assertThat(process.waitFor(DEADLINE_SECONDS, TimeUnit.SECONDS)).isTrue();
+        assertThat(process.exitValue()).isEqualTo(2);
+        assertThat(out).contains("drover: The library (" + library + ") must be readable. Maybe use a copy");
     }
 
     @Test
