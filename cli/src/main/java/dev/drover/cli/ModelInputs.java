@@ -12,6 +12,7 @@ import dev.drover.ir.type.DType;
 import dev.drover.models.BatchInput;
 import dev.drover.models.Model;
 import dev.drover.runtime.data.BatchSource;
+import dev.drover.runtime.data.GivenValue;
 import dev.drover.runtime.data.Synthetic;
 import dev.drover.runtime.data.TokenText;
 import dev.drover.runtime.worker.InitialState;
@@ -32,10 +33,13 @@ import org.jspecify.annotations.Nullable;
  * @param data sources of the inputs that are fed at each step
  * @param note what people should know about it
  */
-record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integer, BatchSource> data, String note) {
+record ModelInputs(InitialState initial, Map<Integer, GivenValue> values, Map<Integer, BatchSource> data, String note) {
 
     /** Different bytes, which are the tokens of a text. */
     private static final int BYTES = 256;
+
+    private static final int STEPS_AHEAD = 8;
+    private static final long AHEAD_BYTES = 256L << 20;
 
     /** Made for a model: zoo models say what they want; other files get made-up values. */
     static ModelInputs of(LoadedModel model, @Nullable Path text, long seed) {
@@ -160,8 +164,8 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
         return ofValues(step, TensorFile.inputs(step, file), "inputs are from " + file);
     }
 
-    private static ModelInputs ofValues(TrainingStep step, List<Literal> given, String note) {
-        Map<Integer, Literal> values = new TreeMap<>();
+    private static ModelInputs ofValues(TrainingStep step, List<GivenValue> given, String note) {
+        Map<Integer, GivenValue> values = new TreeMap<>();
         Map<Integer, BatchSource> sources = new TreeMap<>();
         boolean[] stateByInput = step.stateByInput();
         for (int i = 0; i < given.size(); i++) {
@@ -174,17 +178,25 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
         return new ModelInputs(InitialState.NONE, values, sources, note);
     }
 
+    /** Of how many steps the data may be sent ahead: some, but large data fill the workers' memory. */
+    int stepsAhead(TrainingStep step) {
+        long bytes = data.keySet().stream()
+                .mapToLong(input -> step.inputShapes().get(input).sizeBytes())
+                .sum();
+        return (int) Math.max(1, Math.min(STEPS_AHEAD, AHEAD_BYTES / Math.max(1, bytes)));
+    }
+
     /** Every input of one step as a whole value. */
     List<Literal> whole(TrainingStep step, long number) {
         List<Literal> out = new ArrayList<>();
         for (int i = 0; i < step.inputs().size(); i++) {
             BatchSource source = data.get(i);
-            Literal value = values.get(i);
+            GivenValue value = values.get(i);
             InitialValue rule = initial.valueByInput().get(i);
             if (source != null) {
                 out.add(source.batch(number));
             } else if (value != null) {
-                out.add(value);
+                out.add(value.literal());
             } else if (rule != null) {
                 out.add(InitialValues.fill(rule, initial.seed()));
             } else {
@@ -200,10 +212,10 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
      */
     ModelInputs moved(TrainingStep step, long seed) {
         SplittableRandom random = new SplittableRandom(seed);
-        List<Literal> out = new ArrayList<>();
+        List<GivenValue> out = new ArrayList<>();
         for (Literal literal : whole(step, 0)) {
             if (!literal.dtype().isFloat()) {
-                out.add(literal);
+                out.add(GivenValue.of(literal));
                 continue;
             }
             double places = 8 * lastPlace(literal.dtype());
@@ -211,7 +223,7 @@ record ModelInputs(InitialState initial, Map<Integer, Literal> values, Map<Integ
             for (int i = 0; i < values.length; i++) {
                 values[i] *= 1 + places * (2 * random.nextDouble() - 1);
             }
-            out.add(Literal.ofDoubles(literal.shape(), values));
+            out.add(GivenValue.of(Literal.ofDoubles(literal.shape(), values)));
         }
         return ofValues(step, out, note);
     }

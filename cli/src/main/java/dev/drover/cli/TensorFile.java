@@ -6,6 +6,7 @@ import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.OutputRole;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.type.ArrayShape;
+import dev.drover.runtime.data.GivenValue;
 import dev.drover.safetensors.Safetensors;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -35,8 +36,8 @@ final class TensorFile {
         this.tensors = Safetensors.open(file);
     }
 
-    /** A value for each input. */
-    static List<Literal> inputs(TrainingStep step, Path file) {
+    /** A value for each input; of large ones not all is read. */
+    static List<GivenValue> inputs(TrainingStep step, Path file) {
         return new TensorFile(file, "inputs").values(inputNames(step), step.inputShapes());
     }
 
@@ -51,14 +52,17 @@ final class TensorFile {
                 case METRIC -> {}
             }
         }
-        return new TensorFile(file, "outputs").values(names, step.outputShapes());
+        return new TensorFile(file, "outputs")
+                .values(names, step.outputShapes()).stream()
+                        .map(GivenValue::literal)
+                        .toList();
     }
 
     private static List<String> inputNames(TrainingStep step) {
         return step.inputs().stream().map(InputRole::name).toList();
     }
 
-    private List<Literal> values(List<String> names, List<ArrayShape> shapes) {
+    private List<GivenValue> values(List<String> names, List<ArrayShape> shapes) {
         Set<String> given = new TreeSet<>(tensors.tensors().keySet());
         List<String> order = new ArrayList<>(given);
         boolean named = names.size() == shapes.size()
@@ -73,14 +77,14 @@ final class TensorFile {
                             + shapes.size() + ").",
                     numbering(order, shapes.size()));
         }
-        List<Literal> out = new ArrayList<>();
+        List<GivenValue> out = new ArrayList<>();
         for (int i = 0; i < shapes.size(); i++) {
-            Literal literal = tensors.literal(order.get(i));
-            if (!literal.shape().equals(shapes.get(i))) {
-                throw new UserError("The shape (" + literal.shape() + ") of tensor (" + order.get(i) + ") in " + file
+            GivenValue value = GivenValue.of(tensors, order.get(i));
+            if (!value.shape().equals(shapes.get(i))) {
+                throw new UserError("The shape (" + value.shape() + ") of tensor (" + order.get(i) + ") in " + file
                         + " must be " + shapes.get(i) + ".");
             }
-            out.add(literal);
+            out.add(value);
         }
         return out;
     }

@@ -39,9 +39,6 @@ import picocli.CommandLine.Parameters;
         mixinStandardHelpOptions = true,
         footer = {"", "Example: drover train gpt:layers=4,hidden=128,batch=16 --stages 2 --mesh 2"})
 final class TrainCommand implements Callable<Integer> {
-    /** Data of so many steps is sent ahead. */
-    private static final int STEPS_AHEAD = 8;
-
     @Parameters(paramLabel = "MODEL|P", description = "A file of HLO text, a zoo name, or a plan file.")
     String subject = "";
 
@@ -268,8 +265,9 @@ final class TrainCommand implements Callable<Integer> {
                 ? null
                 : new Saves(checkpoint, work::progress, (root, at) -> execution.save(names, root, at));
         saves = saving;
+        int ahead = inputs.stepsAhead(step);
         for (int done = 0, now; done < steps; done += now) {
-            now = Math.min(Math.min(STEPS_AHEAD, steps - done), every - done % every);
+            now = Math.min(Math.min(ahead, steps - done), every - done % every);
             work.doing("training");
             Workers.feed(execution, inputs, first + done, now);
             execution.run(first + done, now, reports -> {

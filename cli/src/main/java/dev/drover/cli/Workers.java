@@ -1,12 +1,12 @@
 package dev.drover.cli;
 
 import dev.drover.backend.torch.worker.TorchWorkerMain;
-import dev.drover.ir.eval.Literal;
 import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.runtime.coordinator.Cluster;
 import dev.drover.runtime.coordinator.ClusterOptions;
 import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.launch.LocalLauncher;
+import dev.drover.runtime.wire.TensorBytes;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -64,18 +64,18 @@ final class Workers implements AutoCloseable {
     Execution load(ExecutionPlan plan, ModelInputs inputs) {
         Execution execution = Execution.load(cluster, plan, inputs.initial(), PEER_TIMEOUT);
         for (var entry : inputs.values().entrySet()) {
-            execution.setState(entry.getKey(), entry.getValue());
+            execution.setState(entry.getKey(), entry.getValue().bytes());
         }
         return execution;
     }
 
     /** Feeds the data of some steps. */
     static void feed(Execution execution, ModelInputs inputs, long firstStep, int steps) {
-        List<Map<Integer, Literal>> values = new ArrayList<>();
+        List<Map<Integer, TensorBytes>> values = new ArrayList<>();
         for (int i = 0; i < steps; i++) {
-            Map<Integer, Literal> batch = new TreeMap<>();
+            Map<Integer, TensorBytes> batch = new TreeMap<>();
             for (var source : inputs.data().entrySet()) {
-                batch.put(source.getKey(), source.getValue().batch(firstStep + i));
+                batch.put(source.getKey(), source.getValue().bytes(firstStep + i));
             }
             values.add(batch);
         }

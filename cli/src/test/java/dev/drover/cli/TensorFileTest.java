@@ -9,6 +9,7 @@ import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.OutputRole;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.type.ArrayShape;
+import dev.drover.runtime.data.GivenValue;
 import dev.drover.safetensors.Safetensors;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -70,9 +71,11 @@ class TensorFileTest {
         return out;
     }
 
-    private void assertEachAtItsPlace(List<Literal> values) {
+    private void assertEachAtItsPlace(List<GivenValue> values) {
         for (int i = 0; i < values.size(); i++) {
-            assertThat(first(values.get(i))).as(step.inputs().get(i).name()).isEqualTo(i);
+            assertThat(first(values.get(i).literal()))
+                    .as(step.inputs().get(i).name())
+                    .isEqualTo(i);
         }
     }
 

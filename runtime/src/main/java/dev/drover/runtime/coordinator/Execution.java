@@ -11,11 +11,10 @@ import dev.drover.plan.task.TensorSlice;
 import dev.drover.plan.task.WorkerPlan;
 import dev.drover.plan.text.ExecutionPlanText;
 import dev.drover.runtime.checkpoint.StoredState;
-import dev.drover.runtime.wire.HostTensor;
+import dev.drover.runtime.wire.SliceBytes;
 import dev.drover.runtime.wire.TensorBytes;
 import dev.drover.runtime.worker.InitialState;
 import dev.drover.runtime.worker.StepReport;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -84,10 +83,12 @@ public final class Execution {
 
     /** Replaces a state input everywhere. */
     public void setState(int input, Literal whole) {
-        setState(input, slice -> {
-            Literal part = slice.cuts().isEmpty() ? whole : slice.extract(whole);
-            return TensorBytes.of(part);
-        });
+        setState(input, TensorBytes.of(whole));
+    }
+
+    /** Replaces a state input everywhere; what is in memory of it at once is a piece. */
+    public void setState(int input, TensorBytes whole) {
+        setState(input, slice -> SliceBytes.of(whole, List.of(slice)));
     }
 
     /**
@@ -112,19 +113,19 @@ public final class Execution {
 
     /** Gives a data input for the next step that has none yet. */
     public void feed(int input, Literal whole) {
-        cluster.putAll(puts(input, whole));
+        cluster.putAll(puts(input, TensorBytes.of(whole)));
     }
 
-    /** Gives the data inputs of some steps, by input, at once. */
-    public void feed(List<Map<Integer, Literal>> steps) {
+    /** Gives the data inputs of some steps, by input, at once; what is in memory of a large one at once is a piece for each worker. */
+    public void feed(List<Map<Integer, TensorBytes>> steps) {
         List<Cluster.Put> puts = new ArrayList<>();
-        for (Map<Integer, Literal> step : steps) {
+        for (Map<Integer, TensorBytes> step : steps) {
             step.forEach((input, whole) -> puts.addAll(puts(input, whole)));
         }
         cluster.putAll(puts);
     }
 
-    private List<Cluster.Put> puts(int input, Literal whole) {
+    private List<Cluster.Put> puts(int input, TensorBytes whole) {
         List<Cluster.Put> puts = new ArrayList<>();
         for (WorkerPlan worker : plan.workers()) {
             for (Feed feed : worker.feeds()) {
@@ -132,7 +133,7 @@ public final class Execution {
                     if (feed.persistent()) {
                         throw new IllegalArgumentException("The input (" + input + ") must be set as state.");
                     }
-                    puts.add(Cluster.Put.of(worker.rank(), feed.wireName(), slice(feed, whole)));
+                    puts.add(put(worker.rank(), feed, whole));
                 }
             }
         }
@@ -140,32 +141,24 @@ public final class Execution {
     }
 
     /** The part of a value that a worker holds, micro-batches stacked along a new first dim. */
-    private HostTensor slice(Feed feed, Literal whole) {
+    private Cluster.Put put(int rank, Feed feed, TensorBytes whole) {
         TensorSlice.@Nullable Cut cut = feed.microBatchCut();
         if (!feed.value().perMicroBatch()) {
-            return hostTensor(feed.slice().extract(whole));
+            List<TensorSlice> slice = List.of(feed.slice());
+            return new Cluster.Put(rank, feed.wireName(), feed.slice().local(), SliceBytes.of(whole, slice));
         }
-        List<Literal> parts = new ArrayList<>();
+        List<TensorSlice> parts = new ArrayList<>();
         for (int m = 0; m < plan.microBatches(); m++) {
-            TensorSlice part = cut == null
-                    ? feed.slice()
-                    : feed.slice().with(new TensorSlice.Cut(cut.dim(), cut.stride(), cut.parts(), m));
-            parts.add(part.extract(whole));
+            parts.add(
+                    cut == null
+                            ? feed.slice()
+                            : feed.slice().with(new TensorSlice.Cut(cut.dim(), cut.stride(), cut.parts(), m)));
         }
-        ArrayShape partShape = parts.get(0).shape();
-        long[] dims = new long[partShape.rank() + 1];
+        ArrayShape part = parts.get(0).local();
+        long[] dims = new long[part.rank() + 1];
         dims[0] = parts.size();
-        System.arraycopy(partShape.dims(), 0, dims, 1, partShape.rank());
-        HostTensor stacked = HostTensor.allocate(partShape.withDims(dims));
-        ByteBuffer out = stacked.data();
-        parts.forEach(part -> Bits.write(part, out));
-        return stacked;
-    }
-
-    private static HostTensor hostTensor(Literal literal) {
-        HostTensor tensor = HostTensor.allocate(literal.shape());
-        Bits.write(literal, tensor.data());
-        return tensor;
+        System.arraycopy(part.dims(), 0, dims, 1, part.rank());
+        return new Cluster.Put(rank, feed.wireName(), part.withDims(dims), SliceBytes.of(whole, parts));
     }
 
     // --- steps ------------------------------------------------------------------------------------

@@ -4,10 +4,15 @@ import dev.drover.ir.eval.Literal;
 import dev.drover.ir.init.Distribution;
 import dev.drover.ir.init.InitialValue;
 import dev.drover.ir.init.InitialValues;
+import dev.drover.ir.init.Slice;
 import dev.drover.ir.type.ArrayShape;
+import dev.drover.runtime.wire.TensorBytes;
 
 /** Made-up data, for models without a data set and for measuring. */
 public final class Synthetic {
+    /** Larger data are made as they are sent. */
+    static final long MOST_AT_ONCE_BYTES = 64L << 20;
+
     private Synthetic() {}
 
     /**
@@ -17,7 +22,27 @@ public final class Synthetic {
      */
     public static BatchSource drawn(ArrayShape shape, Distribution distribution, String key, long seed) {
         InitialValue spec = new InitialValue(key, shape, distribution);
-        return step -> InitialValues.fill(spec, seed * 1_000_003 + step);
+        // An element depends on its place in row-major order alone.
+        InitialValue flat = new InitialValue(key, ArrayShape.of(shape.dtype(), shape.elements()), distribution);
+        long elementBytes = shape.dtype().sizeBytes(1);
+        return new BatchSource() {
+            @Override
+            public Literal batch(long step) {
+                return InitialValues.fill(spec, seed * 1_000_003 + step);
+            }
+
+            @Override
+            public TensorBytes bytes(long step) {
+                if (shape.sizeBytes() <= MOST_AT_ONCE_BYTES) {
+                    return TensorBytes.of(batch(step));
+                }
+                return (offset, sizeBytes) -> {
+                    Slice part = Slice.of(new long[] {offset / elementBytes}, new long[] {sizeBytes / elementBytes});
+                    return TensorBytes.of(InitialValues.fill(flat, seed * 1_000_003 + step, part))
+                            .bytes(0, sizeBytes);
+                };
+            }
+        };
     }
 
     /** The same draw in every step, so that a model can learn it. */

@@ -1,6 +1,5 @@
 package dev.drover.runtime.wire;
 
-import dev.drover.ir.UserError;
 import dev.drover.ir.type.ArrayShape;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -26,13 +25,12 @@ public record HostTensor(ArrayShape shape, ByteBuffer data) {
         return data.duplicate().order(ByteOrder.LITTLE_ENDIAN);
     }
 
-    /** Fails for 2 GiB and more, which only inputs of a step and outputs of tests never are; state travels as {@link TensorBytes}. */
+    /** In one buffer, so below 2 GiB; what may be larger travels as {@link TensorBytes}. */
     public static HostTensor allocate(ArrayShape shape) {
         long sizeBytes = shape.dtype().sizeBytes(shape.elements());
         if (sizeBytes > Integer.MAX_VALUE) {
-            throw new UserError(
-                    "The size (" + sizeBytes + " bytes) of a step's input (" + shape + ") must be below 2 GiB.",
-                    "Maybe use a smaller batch.");
+            throw new IllegalArgumentException(
+                    "The size (" + sizeBytes + " bytes) of the tensor (" + shape + ") must be below 2 GiB.");
         }
         return new HostTensor(shape, ByteBuffer.allocate((int) sizeBytes));
     }

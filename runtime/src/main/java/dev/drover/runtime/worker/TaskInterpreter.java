@@ -45,6 +45,7 @@ public final class TaskInterpreter implements Workload {
     public static final String MEMORY = "memory:";
 
     private static final int ONCE = -1;
+    private static final int DATA_BLOCK_BYTES = 4 << 20;
     private static final ThreadMXBean CLOCK = ManagementFactory.getThreadMXBean();
 
     private final Device device;
@@ -55,9 +56,12 @@ public final class TaskInterpreter implements Workload {
     private final Values values;
     private final Map<Integer, DeviceProgram> programByNumber = new TreeMap<>();
     private final Map<String, Feed> feedByName = new TreeMap<>();
-    private final Map<String, Queue<HostTensor>> dataByName = new HashMap<>();
+    private final WaitingData waiting = new WaitingData(DATA_BLOCK_BYTES);
+    private final Map<String, Queue<WaitingData.Value>> dataByName = new HashMap<>();
     /** Data of which the last piece is not there yet. */
-    private @Nullable HostTensor incoming;
+    private WaitingData.@Nullable Value incoming;
+    /** Data of the step that runs. */
+    private final List<WaitingData.Value> taken = new ArrayList<>();
 
     private final Set<ValueRef> stateWithValue = new HashSet<>();
     /** What each task does, by its number. */
@@ -194,8 +198,8 @@ public final class TaskInterpreter implements Workload {
             }
             return;
         }
-        HostTensor value = offset == 0 || incoming == null ? HostTensor.allocate(shape) : incoming;
-        value.data().position(Math.toIntExact(offset)).put(bytes);
+        WaitingData.Value value = offset == 0 || incoming == null ? waiting.allocate(shape) : incoming;
+        value.put(offset, bytes);
         incoming = last ? null : value;
         if (last) {
             dataByName.computeIfAbsent(name, i -> new ArrayDeque<>()).add(value);
@@ -234,35 +238,36 @@ public final class TaskInterpreter implements Workload {
                 }
                 continue;
             }
-            @Nullable Queue<HostTensor> data = dataByName.get(feed.wireName());
-            @Nullable HostTensor given = data == null ? null : data.poll();
+            @Nullable Queue<WaitingData.Value> data = dataByName.get(feed.wireName());
+            WaitingData.@Nullable Value given = data == null ? null : data.poll();
             if (given == null) {
                 throw new UserError("The input (" + feed.input() + ") of rank (" + worker.rank()
                         + ") must be given for step " + step + ".");
             }
+            taken.add(given);
             feed(feed.value(), given);
         }
     }
 
     /** A value that no task uses has no place. */
-    private void feed(ValueRef value, HostTensor given) {
+    private void feed(ValueRef value, WaitingData.Value given) {
         if (!value.perMicroBatch()) {
-            if (values.isDeclared(value, ONCE)) {
-                values.slot(value, ONCE).writtenAtFirstUse(tensor -> device.upload(given.data(), tensor, 0));
-            }
+            feed(value, ONCE, given, 0, given.shape().sizeBytes());
             return;
         }
         long[] dims = given.shape().dims();
         ArrayShape part = given.shape().withDims(Arrays.copyOfRange(dims, 1, dims.length));
-        int partBytes = Math.toIntExact(part.sizeBytes());
+        long partBytes = part.sizeBytes();
         for (int m = 0; m < plan.microBatches(); m++) {
-            if (values.isDeclared(value, m)) {
-                ByteBuffer bytes = given.data()
-                        .position(m * partBytes)
-                        .limit((m + 1) * partBytes)
-                        .slice();
-                values.slot(value, m).writtenAtFirstUse(tensor -> device.upload(bytes.duplicate(), tensor, 0));
-            }
+            feed(value, m, given, m * partBytes, partBytes);
+        }
+    }
+
+    private void feed(ValueRef value, int microBatch, WaitingData.Value given, long offset, long sizeBytes) {
+        if (values.isDeclared(value, microBatch)) {
+            values.slot(value, microBatch)
+                    .writtenAtFirstUse(tensor ->
+                            given.read(offset, sizeBytes, (bytes, distance) -> device.upload(bytes, tensor, distance)));
         }
     }
 
@@ -280,6 +285,8 @@ public final class TaskInterpreter implements Workload {
         }
         lanes.awaitSends();
         current = null;
+        taken.forEach(waiting::release);
+        taken.clear();
         Map<String, Double> scalars = scalars();
         return new StepReport(
                 step,

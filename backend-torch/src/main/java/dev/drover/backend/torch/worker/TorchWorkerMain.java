@@ -7,6 +7,9 @@ import java.util.Map;
 
 /** Main class of a worker process. Started by a launcher only. */
 public final class TorchWorkerMain {
+    /** Of data that waits for its step outside the heap: as much as there is. */
+    private static final String MOST_DATA = "1024g";
+
     private static final String LOOPS = "dev/drover/backend/torch/kernel/BlockLoop.*";
 
     /**
@@ -16,6 +19,7 @@ public final class TorchWorkerMain {
      */
     public static final List<String> JVM_OPTIONS = List.of(
             "-Xmx1g",
+            "-XX:MaxDirectMemorySize=" + MOST_DATA,
             "-XX:+UseSerialGC",
             "-XX:Tier4InvocationThreshold=100000",
             "-XX:Tier4MinInvocationThreshold=15000",
