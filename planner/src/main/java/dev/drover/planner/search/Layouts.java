@@ -117,14 +117,20 @@ public final class Layouts {
         return mesh.stream().map(String::valueOf).collect(Collectors.joining("x"));
     }
 
+    /** The smaller one of two that are equally near. Divisors come in pairs, so few numbers are tried however large the batch is. */
     private static long nearestDivisor(long batch, long wanted) {
         long best = 1;
-        for (long d = 1; d <= batch; d++) {
-            if (batch % d == 0 && Math.abs(d - wanted) < Math.abs(best - wanted)) {
-                best = d;
+        for (long d = 1; d <= batch / d; d++) {
+            if (batch % d == 0) {
+                best = nearer(nearer(best, d, wanted), batch / d, wanted);
             }
         }
         return best;
+    }
+
+    private static long nearer(long a, long b, long wanted) {
+        int farther = Long.compare(Math.abs(a - wanted), Math.abs(b - wanted));
+        return farther < 0 || farther == 0 && a < b ? a : b;
     }
 
     private static List<Mesh> meshes(int devices, SearchOptions options) {

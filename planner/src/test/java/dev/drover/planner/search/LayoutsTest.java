@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.drover.ir.UserError;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class LayoutsTest {
 
@@ -37,6 +38,15 @@ class LayoutsTest {
         assertThat(microBatches(7, 4)).containsExactly(1, 7);
         assertThat(microBatches(12, 1)).containsExactly(1, 2, 4, 6);
         assertThat(microBatches(1, 4)).containsExactly(1);
+    }
+
+    /** Batches of billions are possible ({@code gpt:batch=2000000000}): the search must not count up to them. */
+    @Test
+    @Timeout(60)
+    void microBatchesOfHugeBatches() {
+        assertThat(microBatches(1_000_000_000_000L, 1)).containsExactly(1, 2, 4, 8);
+        assertThat(microBatches(999_999_999_989L, 2)).containsExactly(1);
+        assertThat(microBatches(6, 4)).containsExactly(3, 6);
     }
 
     @Test
