@@ -37,6 +37,9 @@ final class Elimination {
 
     private final double[][] message;
     private final double[][] own;
+    /** What each value costs with the fixed variables. */
+    private final double[][] atFixed;
+
     private double[] joint = new double[64];
     private final double[] values;
 
@@ -61,6 +64,7 @@ final class Elimination {
         childStrides = new int[n][][];
         message = new double[n][];
         own = new double[n][];
+        atFixed = new double[n][];
         int[] childCount = new int[n];
         for (int b = 0; b < n; b++) {
             sortLatestFirst(scope[b], position);
@@ -80,6 +84,7 @@ final class Elimination {
             }
             message[b] = new double[size];
             own[b] = new double[core.domain[v]];
+            atFixed[b] = new double[core.domain[v]];
             if (scope[b].length > 0) {
                 int parent = position[scope[b][scope[b].length - 1]];
                 children[parent][--childCount[parent]] = b;
@@ -246,7 +251,13 @@ final class Elimination {
      * @return the minimum of all costs that touch a free variable
      */
     double minimize(double[][] theta, int[] x) {
-        double total = collect(theta, x);
+        fix(x);
+        return minimizeAgain(theta, x);
+    }
+
+    /** The same for other unary costs, the fixed variables being as they were. */
+    double minimizeAgain(double[][] theta, int[] x) {
+        double total = collectAgain(theta);
         for (int b = order.length - 1; b >= 0; b--) {
             valuesOf(b, x);
             int best = 0;
@@ -262,18 +273,35 @@ final class Elimination {
 
     /** Computes all messages and returns the minimum without decoding it. */
     double collect(double[][] theta, int[] x) {
-        double total = 0;
+        fix(x);
+        return collectAgain(theta);
+    }
+
+    /** Sums up the costs of the edges to fixed variables: of a hub there are hundreds. */
+    void fix(int[] x) {
         for (int b = 0; b < order.length; b++) {
             int v = order[b];
             int width = core.domain[v];
-            double[] mine = own[b];
-            System.arraycopy(theta[v], 0, mine, 0, width);
+            double[] sum = atFixed[b];
+            Arrays.fill(sum, 0);
             for (int e : fixedEdges[b]) {
                 double[] m = core.columnsOf(e, v);
                 int row = x[core.other(e, v)] * width;
                 for (int k = 0; k < width; k++) {
-                    mine[k] += m[row + k];
+                    sum[k] += m[row + k];
                 }
+            }
+        }
+    }
+
+    private double collectAgain(double[][] theta) {
+        double total = 0;
+        for (int b = 0; b < order.length; b++) {
+            int width = core.domain[order[b]];
+            double[] mine = own[b];
+            double[] unary = theta[order[b]];
+            for (int k = 0; k < width; k++) {
+                mine[k] = unary[k] + atFixed[b][k];
             }
             int outer = message[b].length;
             double[] table = joint(b);

@@ -85,6 +85,7 @@ final class LocalSearch {
         plan = elimination;
         budget.spend(8L * core.size + 16L * core.rows + 100L * plan.order.length);
         System.arraycopy(x, 0, y, 0, x.length);
+        plan.fix(y);
         boolean fits = findRows(x, usage, globalPrice);
         double present = fits ? localCost(x) : Double.POSITIVE_INFINITY;
         bestCost = present;
@@ -177,6 +178,7 @@ final class LocalSearch {
             SplittableRandom random) {
         plan = elimination;
         System.arraycopy(x, 0, y, 0, x.length);
+        plan.fix(y);
         if (!findRows(x, usage, globalPrice)) {
             return false;
         }
@@ -305,7 +307,7 @@ final class LocalSearch {
         }
         work += plan.entries() + 50L * plan.order.length;
         budget.spend(3 * plan.entries());
-        return plan.minimize(theta, y);
+        return plan.minimizeAgain(theta, y);
     }
 
     /** Sets the load of the free variables on each row at {@code y}. */

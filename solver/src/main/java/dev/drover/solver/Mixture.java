@@ -17,10 +17,8 @@ final class Mixture {
     private static final int STEPS = 25;
     private static final int NODES = 8000;
 
-    private final Core core;
     private final int[][] values;
     private final Core few;
-    private long work;
 
     /**
      * Takes the choices to mix.
@@ -29,7 +27,6 @@ final class Mixture {
      * @param choices of it
      */
     Mixture(Core core, List<int[]> choices) {
-        this.core = core;
         boolean[][] keep = new boolean[core.size][];
         for (int v = 0; v < keep.length; v++) {
             keep[v] = new boolean[core.domain[v]];
@@ -72,16 +69,10 @@ final class Mixture {
             whole = plan.frees(open.length);
             local.search(plan, y, usage, price, STEPS, NODES);
         }
-        work = local.work() + 10L * core.edgeCount;
         int[] x = new int[y.length];
         for (int v = 0; v < x.length; v++) {
             x[v] = values[v][y[v]];
         }
         return x;
-    }
-
-    /** Steps of computation done, roughly. */
-    long work() {
-        return work;
     }
 }

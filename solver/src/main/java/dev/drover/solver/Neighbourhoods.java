@@ -33,6 +33,12 @@ final class Neighbourhoods {
     /** Variables drawn at once then. */
     private static final int DRAWN = 128;
 
+    /** Part of the cost above which a gap is wide: then what is decoded is mixed in at each turn, and turns are short. */
+    private static final double WIDE = 0.03;
+
+    /** What is improved is left when others have got so much further meanwhile: times the best cost when it began. */
+    private static final double OVERTAKEN = 0.97;
+
     /** Times the best cost that a choice may cost to be crossed with others. */
     private static final double CROSSABLE = 1.002;
 
@@ -109,6 +115,10 @@ final class Neighbourhoods {
         if (taken == null) {
             return;
         }
+        if (crossing && incumbent.cost() - bound > WIDE * incumbent.cost()) {
+            cross(taken, List.of(taken, guide.decoded()));
+            taken = x.clone();
+        }
         if (idle >= LONG_PATIENCE && kicks && random.nextInt(3) == 0) {
             startAnew(taken);
         } else if (idle >= PATIENCE && kicks && random.nextInt(4) > 0) {
@@ -137,7 +147,7 @@ final class Neighbourhoods {
             improve(60);
             int[] best = incumbent.best();
             if (crossing && best != null) {
-                cross(List.of(best, x.clone()));
+                cross(best, List.of(best, x.clone(), guide.decoded()));
             }
         }
     }
@@ -162,7 +172,11 @@ final class Neighbourhoods {
     private void improve(int patience) {
         int steps = patience;
         double present = core.cost(x);
+        double overtaken = OVERTAKEN * incumbent.cost();
         for (int step = 0; step < steps && !stop.getAsBoolean(); step++) {
+            if (incumbent.cost() < Math.min(present, overtaken)) {
+                return;
+            }
             int kind = pick();
             long before = local.work();
             int size = Math.min(SIZES[kind], core.size);
@@ -175,7 +189,8 @@ final class Neighbourhoods {
                 double cost = core.cost(x);
                 won = (present - cost) / cost;
                 present = cost;
-                steps = Math.min(Math.max(steps, step + patience), 6 * patience);
+                boolean wide = cost - incumbent.bound() > WIDE * cost;
+                steps = Math.min(Math.max(steps, step + patience), (wide ? 2 : 6) * patience);
                 if (cost < incumbent.cost()) {
                     incumbent.offer(x, "neighbourhood of " + free.length);
                 }
@@ -206,7 +221,7 @@ final class Neighbourhoods {
         improve(30);
         sets.focusOn(new int[0]);
         if (crossing) {
-            cross(List.of(best, x.clone()));
+            cross(best, List.of(best, x.clone()));
         }
     }
 
@@ -220,7 +235,7 @@ final class Neighbourhoods {
         }
         improve(50);
         if (crossing) {
-            cross(List.of(best, x.clone()));
+            cross(best, List.of(best, x.clone()));
         }
     }
 
@@ -233,17 +248,16 @@ final class Neighbourhoods {
                 some.add(other);
             }
         }
-        cross(some);
+        if (random.nextBoolean()) {
+            some.add(guide.decoded());
+        }
+        cross(best, some);
     }
 
-    /** Finds the best mixture of choices that fit. */
-    private void cross(List<int[]> choices) {
-        int[] cheapest = choices.get(0);
-        for (int[] other : choices) {
-            cheapest = core.cost(other) < core.cost(cheapest) ? other : cheapest;
-        }
+    /** Finds the best mixture of choices, one of which fits and is to be improved. */
+    private void cross(int[] from, List<int[]> choices) {
         Mixture mixture = new Mixture(core, choices);
-        begin(mixture.best(cheapest, guide.prices(), random, budget, stop));
+        begin(mixture.best(from, guide.prices(), random, budget, stop));
         double cost = core.cost(x);
         if (cost < incumbent.cost()) {
             incumbent.offer(x, "crossing of " + mixture.open());
