@@ -19,6 +19,7 @@ import dev.drover.runtime.coordinator.Cluster;
 import dev.drover.runtime.coordinator.ClusterOptions;
 import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.launch.LocalLauncher;
+import dev.drover.runtime.wire.TensorBytes;
 import dev.drover.runtime.worker.InitialState;
 import dev.drover.runtime.worker.StepReport;
 import java.io.IOException;
@@ -35,7 +36,7 @@ import java.util.TreeMap;
 final class WorkerProcesses implements Contender {
     private final Cluster cluster;
     private final Execution execution;
-    private final Map<Integer, Literal> batch = new HashMap<>();
+    private final Map<Integer, TensorBytes> batch = new HashMap<>();
     private long done;
 
     WorkerProcesses(Model model, int workers, int threads) throws IOException {
@@ -70,7 +71,7 @@ final class WorkerProcesses implements Contender {
             BatchInput input = model.batch().get(i);
             long[] tokens = new long[(int) input.shape().elements()];
             Arrays.setAll(tokens, t -> random.nextInt((int) input.limit()));
-            batch.put(model.initialValues().size() + i, Literal.ofLongs(input.shape(), tokens));
+            batch.put(model.initialValues().size() + i, TensorBytes.of(Literal.ofLongs(input.shape(), tokens)));
         }
     }
 
