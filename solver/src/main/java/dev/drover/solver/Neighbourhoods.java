@@ -36,6 +36,9 @@ final class Neighbourhoods {
     /** Part of the cost above which a gap is wide: then what is decoded is mixed in at each turn, and turns are short. */
     private static final double WIDE = 0.03;
 
+    /** Vain crossings with it after which that is over. */
+    private static final int VAIN = 4;
+
     /** What is improved is left when others have got so much further meanwhile: times the best cost when it began. */
     private static final double OVERTAKEN = 0.97;
 
@@ -68,6 +71,8 @@ final class Neighbourhoods {
     private long[] usage;
     private double boundAtRestart;
     private int idle;
+    /** Crossings with what is decoded that gained nothing, since the last one that did. */
+    private int vain;
 
     Neighbourhoods(
             Core core,
@@ -115,8 +120,9 @@ final class Neighbourhoods {
         if (taken == null) {
             return;
         }
-        if (crossing && incumbent.cost() - bound > WIDE * incumbent.cost()) {
+        if (crossing && early()) {
             cross(taken, List.of(taken, guide.decoded()));
+            vain = core.cost(x) < core.cost(taken) ? 0 : vain + 1;
             taken = x.clone();
         }
         if (idle >= LONG_PATIENCE && kicks && random.nextInt(3) == 0) {
@@ -132,6 +138,11 @@ final class Neighbourhoods {
             sets.focusOn(new int[0]);
         }
         idle = incumbent.cost() < best ? 0 : idle + 1;
+    }
+
+    /** Whether the gap is wide, and what is decoded has made choices better lately. */
+    private boolean early() {
+        return vain < VAIN && incumbent.cost() - incumbent.bound() > WIDE * incumbent.cost();
     }
 
     private void begin(int[] start) {
@@ -189,8 +200,7 @@ final class Neighbourhoods {
                 double cost = core.cost(x);
                 won = (present - cost) / cost;
                 present = cost;
-                boolean wide = cost - incumbent.bound() > WIDE * cost;
-                steps = Math.min(Math.max(steps, step + patience), (wide ? 2 : 6) * patience);
+                steps = Math.min(Math.max(steps, step + patience), (early() ? 2 : 6) * patience);
                 if (cost < incumbent.cost()) {
                     incumbent.offer(x, "neighbourhood of " + free.length);
                 }
