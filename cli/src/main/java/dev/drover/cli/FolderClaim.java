@@ -3,11 +3,7 @@ package dev.drover.cli;
 import dev.drover.ir.FileReason;
 import dev.drover.ir.UserError;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
@@ -88,7 +84,7 @@ final class FolderClaim implements AutoCloseable {
         FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE);
         boolean kept = false;
         try {
-            if (!isFree(channel)) {
+            if (!ProcessLock.take(channel)) {
                 String owner = Files.readString(file).strip();
                 throw new UserError(
                         "The " + name + " (" + folder + ") must not be in use, but another run writes to it"
@@ -98,27 +94,13 @@ final class FolderClaim implements AutoCloseable {
             if (!Objects.equals(key(file), opened)) {
                 return null;
             }
-            channel.truncate(0);
-            String owner = "process " + ProcessHandle.current().pid();
-            channel.write(ByteBuffer.wrap(owner.getBytes(StandardCharsets.UTF_8)));
+            ProcessLock.sign(channel);
             kept = true;
             return channel;
         } finally {
             if (!kept) {
                 channel.close();
             }
-        }
-    }
-
-    private static boolean isFree(FileChannel channel) {
-        try {
-            FileLock lock = channel.tryLock();
-            return lock != null;
-        } catch (OverlappingFileLockException e) {
-            return false;
-        } catch (IOException e) {
-            // No locks on this file system.
-            return true;
         }
     }
 

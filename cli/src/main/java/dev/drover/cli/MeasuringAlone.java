@@ -5,8 +5,6 @@ import dev.drover.plan.cluster.Calibration;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -54,7 +52,7 @@ record MeasuringAlone(Path lock, CachedCalibration cached, Consumer<String> line
 
     private void await(FileChannel channel) {
         boolean told = false;
-        while (!isLocked(channel)) {
+        while (!ProcessLock.take(channel)) {
             if (!told) {
                 told = true;
                 lines.accept("another drover" + owner(channel)
@@ -68,24 +66,10 @@ record MeasuringAlone(Path lock, CachedCalibration cached, Consumer<String> line
             }
         }
         try {
-            byte[] owner = ("process " + ProcessHandle.current().pid()).getBytes(StandardCharsets.UTF_8);
-            channel.truncate(0);
-            channel.write(ByteBuffer.wrap(owner), 0);
+            ProcessLock.sign(channel);
         } catch (IOException e) {
             // It only tells others who waits for whom.
             return;
-        }
-    }
-
-    private static boolean isLocked(FileChannel channel) {
-        try {
-            FileLock taken = channel.tryLock();
-            return taken != null;
-        } catch (OverlappingFileLockException e) {
-            return false;
-        } catch (IOException e) {
-            // No locks on this file system.
-            return true;
         }
     }
 

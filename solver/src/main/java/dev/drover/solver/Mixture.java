@@ -15,10 +15,10 @@ final class Mixture {
     private static final int TRIES = 4;
 
     private static final int STEPS = 25;
-    private static final int NODES = 8000;
 
     private final int[][] values;
     private final Core few;
+    private final int[] open;
 
     /**
      * Takes the choices to mix.
@@ -40,11 +40,12 @@ final class Mixture {
             values[v] = IntStream.range(0, mine.length).filter(k -> mine[k]).toArray();
         }
         few = core.alone().restrict(keep);
+        open = IntStream.range(0, few.size).filter(v -> few.domain[v] > 1).toArray();
     }
 
     /** The variables whose value is open. */
     int open() {
-        return (int) Arrays.stream(few.domain).filter(d -> d > 1).count();
+        return open.length;
     }
 
     /**
@@ -52,10 +53,10 @@ final class Mixture {
      *
      * @param from one of the choices, which fits
      * @param price of each row, to begin with
+     * @param nodes limit of tree nodes of a try, 0 for no tree
      * @return the best choice found, {@code from} if there is none better
      */
-    int[] best(int[] from, double[] price, SplittableRandom random, Budget budget, BooleanSupplier stop) {
-        int[] open = IntStream.range(0, few.size).filter(v -> few.domain[v] > 1).toArray();
+    int[] best(int[] from, double[] price, int nodes, SplittableRandom random, Budget budget, BooleanSupplier stop) {
         int[] y = new int[few.size];
         for (int v = 0; v < y.length; v++) {
             y[v] = Arrays.binarySearch(values[v], from[v]);
@@ -67,7 +68,7 @@ final class Mixture {
             Elimination plan = Elimination.plan(few, open, 1 << 14, 1 << 21, random, budget);
             budget.spend(plan.entries() + 1000L * open.length);
             whole = plan.frees(open.length);
-            local.search(plan, y, usage, price, STEPS, NODES);
+            local.search(plan, y, usage, price, STEPS, nodes);
         }
         int[] x = new int[y.length];
         for (int v = 0; v < x.length; v++) {

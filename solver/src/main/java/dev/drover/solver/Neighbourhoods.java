@@ -153,7 +153,7 @@ final class Neighbourhoods {
     private void restart(boolean none, double bound) {
         boundAtRestart = bound;
         begin(guide.decoded());
-        if (repair(none ? 40 : 200)) {
+        if (repair(none)) {
             incumbent.offer(x, "repair");
             improve(60);
             int[] best = incumbent.best();
@@ -164,9 +164,10 @@ final class Neighbourhoods {
     }
 
     /** Brings all rows within their limits; false if the steps do not suffice. */
-    private boolean repair(int steps) {
+    private boolean repair(boolean none) {
+        int steps = none ? 40 : 200;
         // Where a choice is known already, repairs take no more than all else.
-        long mostWork = steps > 40 ? 2 * local.work() : Long.MAX_VALUE;
+        long mostWork = none ? Long.MAX_VALUE : 2 * local.work();
         for (int step = 0; step < steps && local.work() < mostWork && !stop.getAsBoolean(); step++) {
             int row = overfullRow();
             if (row < 0) {
@@ -267,7 +268,7 @@ final class Neighbourhoods {
     /** Finds the best mixture of choices, one of which fits and is to be improved. */
     private void cross(int[] from, List<int[]> choices) {
         Mixture mixture = new Mixture(core, choices);
-        begin(mixture.best(from, guide.prices(), random, budget, stop));
+        begin(mixture.best(from, guide.prices(), 4 * nodes, random, budget, stop));
         double cost = core.cost(x);
         if (cost < incumbent.cost()) {
             incumbent.offer(x, "crossing of " + mixture.open());

@@ -43,7 +43,7 @@ class MixtureTest {
                 least = within ? Math.min(least, core.cost(x)) : least;
             }
             int[] found = new Mixture(core, some)
-                    .best(some.get(0), new double[core.rows], random, Budget.endless(), () -> false);
+                    .best(some.get(0), new double[core.rows], 8000, random, Budget.endless(), () -> false);
             String rerun = "-Dseed=" + seed;
             assertThat(core.fits(found)).as(rerun).isTrue();
             assertThat(core.cost(found)).as(rerun).isBetween(least, core.cost(some.get(0)));
