@@ -38,6 +38,7 @@ import dev.drover.ir.type.ArrayShape;
 import dev.drover.ir.type.DType;
 import dev.drover.ir.type.TupleShape;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.function.BiFunction;
@@ -384,6 +385,41 @@ class OpKernelsTest {
                     inputs.get(1).doubles()[random.nextInt(inputs.get(1).size())] = value;
                     Check.same(MEMORY, computation, inputs);
                 }
+            }
+        }
+    }
+
+    /** Blocks of channels that are not full, and those that are; whole numbers, of which the sums are exact. */
+    @Test
+    void convolutionOfAnyNumberOfChannels() {
+        Random random = new Random(17);
+        List<ConvDims> labels = List.of(ConvDims.parse("b01f_01io->b01f"), ConvDims.parse("bf01_oi01->bf01"));
+        for (DType dtype : List.of(DType.F32, DType.BF16, DType.F16, DType.F64)) {
+            for (int i = 0; i < 40; i++) {
+                ConvDims dims = labels.get(i % 2);
+                long groups = i % 4 == 3 ? 1 + random.nextInt(4) : 1;
+                int in = 1 + random.nextInt(i % 8 == 0 ? 70 : 40);
+                long out = groups * (1 + random.nextInt(40));
+                int size = 1 + random.nextInt(3);
+                boolean kernelGradient = i % 5 == 4;
+                Window window = kernelGradient
+                        ? window(new Window.Dim(5, 1, 1, 1), new Window.Dim(4, 1, 1, 1, 1, 2, false))
+                        : window(
+                                new Window.Dim(size, 1 + random.nextInt(2), random.nextInt(2), random.nextInt(2)),
+                                new Window.Dim(size, 1, 1, 1));
+                long[] taps = window.dims().stream().mapToLong(Window.Dim::size).toArray();
+                Computation computation = Check.build(
+                        List.of(
+                                input(dims, 2, in * groups, 5, 6).withDType(dtype),
+                                kernel(dims, in, out, taps[0], taps[1]).withDType(dtype)),
+                        (b, p) -> b.builder().add(new Convolution(window, dims, groups, 1, dtype), p));
+                List<Literal> inputs = new ArrayList<>();
+                computation.parameters().forEach(p -> {
+                    Literal whole = Check.random(p.array(), random);
+                    Arrays.setAll(whole.doubles(), at -> random.nextInt(7) - 3);
+                    inputs.add(whole);
+                });
+                Check.same(MEMORY, computation, inputs);
             }
         }
     }

@@ -28,8 +28,20 @@ import org.bytedeco.pytorch.global.torch;
  *
  * <pre>  out[b, f, t] = sum_{c, k} in[b, c, t*s + k*d] * kernel[f, c, k]
  *       = dW[f, b, t] for inputs X[c, b, ..] = in, output gradients G[c, f, k] = kernel, stride d, dilation s</pre>
+ *
+ * <p>libtorch 2.10 brings the channels of a convolution without groups into blocks, and leaves what fills up the last block as it finds
+ * it in memory (oneDNN 3.7.1, seen on AVX2 and AVX-512): its result is wrong wherever the channels do not fill their blocks. Here they
+ * are filled up with zeros first.
  */
 final class Convolve {
+    /** Input channels come in blocks of 8 (AVX2) or 16 (AVX-512), in bf16 in pairs of such. */
+    private static final long BLOCK = 16;
+
+    private static final long BF16_BLOCK = 32;
+
+    /** Up to as many f32 input channels are not brought into blocks, but read as they are. */
+    private static final long UNBLOCKED = 8;
+
     private Convolve() {}
 
     static void emit(Emitter emitter, Node node) {
@@ -46,28 +58,64 @@ final class Convolve {
             HostKernel.KERNEL.emit(emitter, node);
             return;
         }
-        DType compute = native8 || dtype == DType.F16 ? DType.F32 : dtype;
         View input = permuted(emitter.input(node, 0), dims.inputBatch(), dims.inputFeature(), dims.inputSpatial());
         View kernel = permuted(emitter.input(node, 1), dims.kernelOutput(), dims.kernelInput(), dims.kernelSpatial());
         View result = emitter.result(node);
         View out = permuted(result, dims.outputBatch(), dims.outputFeature(), dims.outputSpatial());
-        input = converted(emitter, input, compute);
-        kernel = converted(emitter, kernel, compute);
-        long groups = conv.featureGroups();
-        if (conv.batchGroups() > 1) {
-            groups = conv.batchGroups();
-            input = batchGroupsToFeatures(emitter, input, groups);
-        }
+        long groups = Math.max(conv.featureGroups(), conv.batchGroups());
         long[] positions = new long[spatial];
+        long outputs = 1;
         List<Integer> reversed = new ArrayList<>();
         for (int d = 0; d < spatial; d++) {
             positions[d] = out.size(d + 2);
+            outputs *= positions[d];
             if (conv.window().dim(d).reversed()) {
                 reversed.add(d + 2);
             }
         }
+        long taps = conv.window().elements();
+        boolean kernelGradient = groups == 1 && taps > outputs && taps > 16;
+        boolean blocked = groups == 1 && !kernelGradient;
+        boolean fewInBf16 = dtype == DType.BF16 && blocked && input.size(1) < BLOCK;
+        DType compute = native8 || dtype == DType.F16 || fewInBf16 ? DType.F32 : dtype;
+        input = converted(emitter, input, compute);
+        kernel = converted(emitter, kernel, compute);
+        if (conv.batchGroups() > 1) {
+            input = batchGroupsToFeatures(emitter, input, groups);
+        }
         kernel = flipped(emitter, kernel, reversed);
-        multiply(emitter, conv.window(), input, kernel, out, result, groups, positions);
+        long inChannels = input.size(1);
+        if (blocked) {
+            inChannels = inBlocks(compute, inChannels);
+            kernel = grown(emitter, kernel, outBlocks(compute, kernel.size(0)), inChannels);
+        }
+        multiply(emitter, conv.window(), input, inChannels, kernel, out, result, groups, kernelGradient, positions);
+    }
+
+    private static long inBlocks(DType dtype, long channels) {
+        return switch (dtype) {
+            case BF16 -> filled(channels, BF16_BLOCK);
+            case F32 -> channels <= UNBLOCKED ? channels : filled(channels, BLOCK);
+            default -> channels;
+        };
+    }
+
+    private static long outBlocks(DType dtype, long channels) {
+        return dtype == DType.BF16 ? filled(channels, BF16_BLOCK) : channels;
+    }
+
+    private static long filled(long channels, long block) {
+        return (channels + block - 1) / block * block;
+    }
+
+    /** With zeros behind the first two dims. The view itself if there is nothing to fill. */
+    private static View grown(Emitter emitter, View view, long first, long second) {
+        long[] sizes = view.sizes().clone();
+        sizes[0] = first;
+        sizes[1] = second;
+        Window.Dim[] same = new Window.Dim[sizes.length];
+        Arrays.fill(same, Window.Dim.single());
+        return Windows.padded(emitter, view, new Window(List.of(same)), sizes, Literal.scalar(view.dtype(), 0));
     }
 
     private static View permuted(View view, int first, int second, List<Integer> rest) {
@@ -135,27 +183,28 @@ final class Convolve {
         return new Window(dims);
     }
 
+    /** @param inChannels of the kernel: the input's, or more, which count as zeros */
     private static void multiply(
             Emitter emitter,
             Window window,
             View input,
+            long inChannels,
             View kernel,
             View out,
             View result,
             long groups,
+            boolean kernelGradient,
             long[] positions) {
         int spatial = window.rank();
         long[] stride = new long[spatial];
         long[] dilation = new long[spatial];
         long[] padding = new long[spatial];
         boolean symmetric = true;
-        long outputs = 1;
         for (int d = 0; d < spatial; d++) {
             Window.Dim dim = window.dim(d);
             stride[d] = dim.stride();
             dilation[d] = dim.windowDilation();
             padding[d] = dim.padLow();
-            outputs *= positions[d];
             long extent = (dim.size() - 1) * dim.windowDilation() + 1;
             long room = input.size(d + 2) + 2 * dim.padLow() - extent;
             symmetric &= dim.baseDilation() == 1
@@ -163,16 +212,17 @@ final class Convolve {
                     && room >= 0
                     && room / dim.stride() + 1 == positions[d];
         }
-        boolean kernelGradient = groups == 1 && window.elements() > outputs && window.elements() > 16;
-        View x = input;
+        View x;
         if (kernelGradient || !symmetric) {
             long[] all = new long[spatial + 2];
             all[0] = input.size(0);
-            all[1] = input.size(1);
+            all[1] = inChannels;
             System.arraycopy(positions, 0, all, 2, spatial);
             Literal zero = Literal.scalar(input.dtype(), 0);
             x = Windows.padded(emitter, input, full(window), all, zero);
             padding = new long[spatial];
+        } else {
+            x = grown(emitter, input, input.size(0), inChannels);
         }
         View from = x;
         long[] pads = padding;
@@ -208,23 +258,21 @@ final class Convolve {
             }
             TensorOptional noBias = binder.own(new TensorOptional());
             long[] byDim = fromLastDim(pads);
+            long outChannels = out.size(1);
             return () -> {
                 try (PointerScope scope = new PointerScope()) {
                     boolean zerosCount = byDim.length > 0 && !Double.isFinite(sum(weights));
-                    target.copy_(
-                            zerosCount
-                                    ? torch.convolution(
-                                            torch.constant_pad_nd(data, byDim),
-                                            weights,
-                                            noBias,
-                                            stride,
-                                            none,
-                                            dilation,
-                                            false,
-                                            none,
-                                            groups)
-                                    : torch.convolution(
-                                            data, weights, noBias, stride, pads, dilation, false, none, groups));
+                    Tensor all = torch.convolution(
+                            zerosCount ? torch.constant_pad_nd(data, byDim) : data,
+                            weights,
+                            noBias,
+                            stride,
+                            zerosCount ? none : pads,
+                            dilation,
+                            false,
+                            none,
+                            groups);
+                    target.copy_(all.narrow(1, 0, outChannels));
                 }
             };
         });
