@@ -14,6 +14,10 @@ final class ExchangeTimes {
     private static final int STEPS = 12;
     /** After so long no more steps are begun. */
     private static final long ENOUGH_NANOS = 100_000_000L;
+    /** Collectives, of which some take many times as long as most. */
+    private static final int COLLECTIVE_STEPS = 40;
+
+    private static final long ENOUGH_COLLECTIVES_NANOS = 150_000_000L;
 
     private final Workers processes;
     private final CalibrationPlans plans;
@@ -55,7 +59,9 @@ final class ExchangeTimes {
         int count = 3;
         List<String> unit = List.of(computing, CalibrationPlans.ALL_REDUCE.replace("GROUPS", groups(members)));
         StepTimes steps = StepTimes.of(
-                processes.load(plans.together(shape, unit, count), CalibrationPlans.input(shape)), STEPS, ENOUGH_NANOS);
+                processes.load(plans.together(shape, unit, count), CalibrationPlans.input(shape)),
+                COLLECTIVE_STEPS,
+                ENOUGH_COLLECTIVES_NANOS);
         return steps.slowest(StepReport::elapsedNanos) / count;
     }
 

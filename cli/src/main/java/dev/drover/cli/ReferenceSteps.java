@@ -14,20 +14,24 @@ import dev.drover.planner.search.SearchOptions;
 import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.worker.StepReport;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.function.DoubleFunction;
+import java.util.function.Predicate;
 
 /**
  * Fits figures to what whole steps of a small model take. Prices are measured one kind of work at a time, in loops; a step has all kinds at
  * once, so that caches are colder, and messages, the runtime's other threads and the operating system want the processors too.
  *
  * <pre>
- *   all workers shard one stage    -> all times are stretched until the simulated step takes what was measured
+ *   processor time of all steps    -> times of computing are stretched to it, and by what computing waits for a processor
+ *   all workers shard one stage    -> collectives are stretched until the simulated step takes what was measured
  *   a pipeline                     -> the latency between stages, the same way: a stage that waits for a message waits for a processor too
  *   a pipeline of sharded stages   -> the collectives of groups, the same way: a member waits while other stages compute
  * </pre>
+ *
+ * <p>Of the times of collectives only how they grow with the bytes is kept from the loops: how long one takes differs there by a factor of
+ * two from one second to the next, while the processor time of computing hardly does.
  */
 final class ReferenceSteps {
     private static final String MODEL = "gpt:layers=2,hidden=96,heads=4,seq=64,batch=16";
@@ -40,23 +44,29 @@ final class ReferenceSteps {
     /** First steps of a run, which are not measured. */
     private static final int NEW_STEPS = 3;
 
-    private static final long MEASURED_NANOS = 600_000_000L;
-    /** Much of the code that steps run is compiled by then. */
-    private static final long WARM_UP_NANOS = 600_000_000L;
+    private static final long WARM_UP_NANOS = 500_000_000L;
+    private static final long MEASURED_NANOS = 700_000_000L;
 
     private static final int NONE = -1;
     /** Speeds of no machine; of one that is near those that people have. */
     private static final Figures NOMINAL =
             new Figures(2, Map.of("f32", 5e10), 16L << 30, 1e10, 5_000, 2e9, 200_000, Measured.NONE);
 
+    /** Of a message between threads. */
+    private static final long LEAST_LATENCY_NANOS = 20_000L;
     /** A fiftieth of a second: longer is no latency. */
     private static final long MOST_LATENCY_NANOS = 20_000_000L;
 
+    /** Of computing's time over its processor time; above it other work was on the machine. */
+    static final double MOST_DELAY = 1.3;
+
+    private static final double LEAST_OF_ALL = 0.1;
+    private static final double MOST_OF_ALL = 10;
     /** Beyond these, other things than the collectives of groups take the time. */
     private static final double LEAST_STRETCH = 0.5;
 
     private static final double MOST_STRETCH = 4;
-    /** Of a step that collectives of groups must take at least, so that it tells about them. */
+    /** Of a step that collectives must take at least, so that it tells about them. */
     private static final double LEAST_SHARE = 0.05;
 
     private static final int HALVINGS = 12;
@@ -98,33 +108,46 @@ final class ReferenceSteps {
         return new ReferenceSteps(workers);
     }
 
-    /** Runs each plan for a while, the first at the end: the code that steps run is compiled by then. */
+    /** Runs each plan twice: first until most of the code that steps run is compiled. */
     void run(Workers processes) {
-        for (int i = 1; i <= plans.size(); i++) {
-            int plan = i % plans.size();
-            reports.add(run(processes, plans.get(plan), i == 1 ? WARM_UP_NANOS : 0));
+        for (Planned plan : plans) {
+            List<List<StepReport>> unused = run(processes, plan, WARM_UP_NANOS);
         }
-        // In the order of the plans.
-        Collections.rotate(reports, 1);
+        for (Planned plan : plans) {
+            reports.add(run(processes, plan, MEASURED_NANOS));
+        }
     }
 
     /** The figures that the steps suggest, from those of the parts. */
     Figures fit(Figures parts) {
-        Figures fitted =
-                parts.stretched(elapsed(0) / simulated(plans.get(0), parts).stepNanos());
+        double ratio = 1;
+        Figures whole =
+                parts.with(parts.loopbackLatencyNanos(), parts.measured().withProcessor(1));
+        for (int i = 0; i < plans.size(); i++) {
+            double processor = new StepTimes(reports.get(i)).median(StepReport::totalProcessorNanos);
+            ratio *= processor / simulated(plans.get(i), whole).processorNanos();
+        }
+        double delay = Math.max(1, Math.min(MOST_DELAY, parts.measured().delay()));
+        Figures fitted = whole.stretched(Math.pow(ratio, 1.0 / plans.size()) * delay);
+        fitted = fitted.with(fitted.loopbackLatencyNanos(), fitted.measured().withProcessor(1 / delay));
+        if (workers > 1) {
+            fitted = withCollectives(fitted, plans.get(0), elapsed(0), kind -> true, LEAST_OF_ALL, MOST_OF_ALL);
+        }
+        fitted = fitted.stretched(elapsed(0) / simulated(plans.get(0), fitted).stepNanos());
         if (pipeline != NONE) {
             fitted = withLatency(fitted, plans.get(pipeline), elapsed(pipeline));
         }
         if (grouped != NONE) {
-            fitted = withGroups(fitted, plans.get(grouped), elapsed(grouped));
+            String all = Measured.ALL_REDUCE + workers;
+            fitted = withCollectives(
+                    fitted,
+                    plans.get(grouped),
+                    elapsed(grouped),
+                    kind -> !kind.equals(all),
+                    LEAST_STRETCH,
+                    MOST_STRETCH);
         }
-        double ratio = 1;
-        for (int i = 0; i < plans.size(); i++) {
-            double processor = new StepTimes(reports.get(i)).median(StepReport::totalProcessorNanos);
-            ratio *= processor / simulated(plans.get(i), fitted).processorNanos();
-        }
-        Measured measured = fitted.measured().withProcessor(Math.pow(ratio, 1.0 / plans.size()));
-        return fitted.with(fitted.loopbackLatencyNanos(), measured);
+        return fitted;
     }
 
     private double elapsed(int plan) {
@@ -133,31 +156,30 @@ final class ReferenceSteps {
 
     /** With the latency with which a step is simulated as long as it was measured. */
     private Figures withLatency(Figures figures, Planned plan, double nanos) {
-        double least = (double) figures.loopbackLatencyNanos();
         return fitted(
                 plan,
                 nanos,
-                least,
-                Math.max(least, MOST_LATENCY_NANOS),
+                LEAST_LATENCY_NANOS,
+                MOST_LATENCY_NANOS,
                 latency -> figures.with(Math.round(latency), figures.measured()));
     }
 
-    /** The same with the collectives of less than all workers. */
-    private Figures withGroups(Figures figures, Planned plan, double nanos) {
+    /** The same with the times of collectives of some kinds. */
+    private Figures withCollectives(
+            Figures figures, Planned plan, double nanos, Predicate<String> kinds, double least, double most) {
         SimulatedStep before = simulated(plan, figures);
         if (before.collectiveNanos() < LEAST_SHARE * before.stepNanos()) {
             return figures;
         }
-        String all = Measured.ALL_REDUCE + workers;
         return fitted(
                 plan,
                 nanos,
-                LEAST_STRETCH,
-                MOST_STRETCH,
+                least,
+                most,
                 factor -> figures.with(
                         figures.loopbackLatencyNanos(),
                         figures.measured()
-                                .stretched(kind -> kind.startsWith(Measured.ALL_REDUCE) && !kind.equals(all), factor)));
+                                .stretched(kind -> kind.startsWith(Measured.ALL_REDUCE) && kinds.test(kind), factor)));
     }
 
     /** Of figures by a number, those with which a step is simulated as long as it was measured; found by halving. */
@@ -201,27 +223,17 @@ final class ReferenceSteps {
         return PlanSearch.search(model.flat(), model.source(), cluster(NOMINAL), memory, options, line -> {});
     }
 
-    /** The reports of each step, of all workers, after so long a warm-up, for so long; without the first ones, which pay for what is new. */
-    private List<List<StepReport>> run(Workers processes, Planned plan, long warmUpNanos) {
+    /** The reports of each step, of all workers, for so long; without the first ones, which pay for what is new. */
+    private List<List<StepReport>> run(Workers processes, Planned plan, long nanos) {
         Execution execution = processes.load(plan.execution(), inputs);
         List<List<StepReport>> measured = new ArrayList<>();
         long begin = System.nanoTime();
         long first = 0;
-        while (System.nanoTime() - begin < warmUpNanos) {
-            run(execution, first, STEPS_AT_ONCE, measured);
-            first += STEPS_AT_ONCE;
-        }
-        measured.clear();
-        long warm = System.nanoTime();
-        while (measured.size() < LEAST_STEPS || System.nanoTime() - warm < MEASURED_NANOS) {
-            run(execution, first, STEPS_AT_ONCE, measured);
+        while (measured.size() < LEAST_STEPS || System.nanoTime() - begin < nanos) {
+            Workers.feed(execution, inputs, first, STEPS_AT_ONCE);
+            execution.run(first, STEPS_AT_ONCE, measured::add);
             first += STEPS_AT_ONCE;
         }
         return measured.subList(NEW_STEPS, measured.size());
-    }
-
-    private void run(Execution execution, long first, int steps, List<List<StepReport>> reportsOfSteps) {
-        Workers.feed(execution, inputs, first, steps);
-        execution.run(first, steps, reportsOfSteps::add);
     }
 }

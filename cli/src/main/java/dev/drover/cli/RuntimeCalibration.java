@@ -34,8 +34,7 @@ import java.util.stream.IntStream;
  * while the plans of these steps are searched.
  */
 final class RuntimeCalibration implements Calibration {
-    /** Above it the machine has other work to do. */
-    private static final double MOST_DELAY = 1.3;
+    private static final double MOST_DELAY = ReferenceSteps.MOST_DELAY;
     /** Share of the processors in use below which the machine is free. */
     private static final double FREE_LOAD = 0.4;
 
@@ -132,7 +131,20 @@ final class RuntimeCalibration implements Calibration {
     @Override
     public Figures measure() {
         Output.progress(
-                "measuring this machine with " + workers + " workers (some 15 seconds, once; kept in " + folder + ")");
+                "measuring this machine with " + workers + " workers (some 20 seconds, once; kept in " + folder + ")");
+        boolean freeBefore = ThisMachine.processorLoad() < FREE_LOAD;
+        Figures figures = measureNow();
+        if (freeBefore && ThisMachine.processorLoad() < FREE_LOAD) {
+            // What computing waited for then is the machine's own: its host's other work, say.
+            double delay = Math.min(figures.measured().delay(), MOST_DELAY);
+            return figures.with(
+                    figures.loopbackLatencyNanos(), figures.measured().withDelay(delay));
+        }
+        tellOtherWork(figures.measured().delay());
+        return figures;
+    }
+
+    private Figures measureNow() {
         CompletableFuture<ReferenceSteps> planning =
                 CompletableFuture.supplyAsync(() -> ReferenceSteps.planned(workers));
         CompletableFuture<Figures> fitted;
@@ -157,7 +169,6 @@ final class RuntimeCalibration implements Calibration {
                 bandwidth = largest * 1e9 * Math.max(1, workers / 2) / Math.max(0.1 * latency, flow);
                 groupSizes().forEach(members -> collectives(exchanges, members, nanos));
             }
-            tellOtherWork(units.delay());
             steps.run(processes);
             Measured measured = new Measured(workers > cores ? cores : 0, nanos).withDelay(units.delay());
             Figures parts = figures(cores, measured, bandwidth, latency);

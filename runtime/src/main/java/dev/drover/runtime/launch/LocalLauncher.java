@@ -52,7 +52,8 @@ public final class LocalLauncher implements Launcher {
     /**
      * Environment variables for a process whose kernels use so many threads. OpenBLAS has a thread pool of its own that libtorch's
      * setting does not reach. OpenMP's threads wait awake for a short time only (some 0.1 ms): most kernels are done by a program's
-     * own threads, which need the processors then.
+     * own threads, which need the processors then. What kernels allocate inside one call stays with the process: given back and taken
+     * anew, as the C library does with large pieces and with those of other threads than the first, each page costs a fault at each call.
      */
     public static Map<String, String> threadEnvironment(int threads) {
         Map<String, String> environment = new TreeMap<>();
@@ -62,6 +63,9 @@ public final class LocalLauncher implements Launcher {
         if (threads > 1) {
             environment.put("GOMP_SPINCOUNT", "1000");
         }
+        environment.put("MALLOC_ARENA_MAX", "1");
+        environment.put("MALLOC_MMAP_THRESHOLD_", Integer.toString(32 << 20));
+        environment.put("MALLOC_TRIM_THRESHOLD_", Integer.toString(1 << 30));
         return environment;
     }
 
