@@ -11,6 +11,7 @@ import dev.drover.runtime.WorkerFailure;
 import dev.drover.runtime.coordinator.Cluster;
 import dev.drover.runtime.coordinator.ClusterOptions;
 import dev.drover.runtime.wire.HostTensor;
+import dev.drover.runtime.wire.Wire;
 import dev.drover.runtime.worker.StepReport;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -136,6 +137,9 @@ final class ProcessClusterTest {
             assertThat(failure.rank()).isZero();
             assertThat(failure.reason()).startsWith("no sign of life for 2 s");
         }
+        assertThat(ClusterOptions.of("main").livenessDeadline())
+                .as("told before the connection is given up")
+                .isLessThan(Wire.GIVEN_UP_AFTER);
     }
 
     @Test

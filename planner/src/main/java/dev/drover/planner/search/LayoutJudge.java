@@ -291,11 +291,14 @@ final class LayoutJudge {
         int devices = cluster.devices();
         long least = ceilDiv(stateBytes, devices);
         if (least > memoryBytes) {
+            String share = devices == 1
+                    ? " on the only device"
+                    : ", or " + MemoryUse.text(least) + " at least on a device of some stage if spread over all "
+                            + devices;
             throw new UserError(
                     "The memory of cluster (" + cluster.name()
                             + ") must suffice for the parameters and optimizer state of step ("
-                            + step.graph().name() + "): " + MemoryUse.text(stateBytes) + " are at least "
-                            + MemoryUse.text(least) + " on a device of some stage, which has "
+                            + step.graph().name() + "): " + MemoryUse.text(stateBytes) + share + ", which has "
                             + MemoryUse.text(memoryBytes) + "; " + MemoryUse.text(least - memoryBytes)
                             + " are missing.",
                     "Maybe use more than " + stateBytes / memoryBytes + " such devices.");

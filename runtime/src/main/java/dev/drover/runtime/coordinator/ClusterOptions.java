@@ -1,5 +1,6 @@
 package dev.drover.runtime.coordinator;
 
+import dev.drover.runtime.wire.Wire;
 import java.time.Duration;
 
 /**
@@ -26,6 +27,9 @@ public record ClusterOptions(
 
     private static final int PIECE_BYTES = 8 << 20;
 
+    /** Before the connection is given up, which would tell less. */
+    private static final Duration LIVENESS = Wire.GIVEN_UP_AFTER.minusSeconds(5);
+
     public ClusterOptions {
         if (pieceBytes < 16 || pieceBytes % 16 != 0) {
             throw new IllegalArgumentException("The pieces (" + pieceBytes + " bytes) must be a multiple of 16 bytes.");
@@ -39,7 +43,7 @@ public record ClusterOptions(
                 Duration.ofMinutes(5),
                 Duration.ofMinutes(5),
                 Duration.ofMinutes(10),
-                Duration.ofSeconds(90),
+                LIVENESS,
                 Duration.ofSeconds(5),
                 PIECE_BYTES);
     }

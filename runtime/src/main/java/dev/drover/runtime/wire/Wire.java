@@ -12,6 +12,7 @@ import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 
@@ -20,6 +21,11 @@ public final class Wire {
 
     /** Programs travel in one message; tensors in pieces. */
     private static final int MAX_MESSAGE_BYTES = 1 << 30;
+
+    private static final int IDLE_SECONDS = 10;
+    private static final int UNANSWERED_SECONDS = 20;
+    /** After so long without any answer a connection is given up, in the words of the library that does it. */
+    public static final Duration GIVEN_UP_AFTER = Duration.ofSeconds(IDLE_SECONDS + UNANSWERED_SECONDS);
 
     private Wire() {}
 
@@ -48,8 +54,8 @@ public final class Wire {
                 .usePlaintext()
                 .intercept(Token.sender(token))
                 .maxInboundMessageSize(MAX_MESSAGE_BYTES)
-                .keepAliveTime(10, TimeUnit.SECONDS)
-                .keepAliveTimeout(20, TimeUnit.SECONDS)
+                .keepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS)
+                .keepAliveTimeout(UNANSWERED_SECONDS, TimeUnit.SECONDS)
                 .build();
     }
 
