@@ -15,6 +15,10 @@ final class Mixture {
     private static final int TRIES = 4;
 
     private static final int STEPS = 25;
+    /** Entries of a table, and of all of an elimination together. */
+    private static final int TABLE_ENTRIES = 1 << 14;
+
+    private static final long ALL_ENTRIES = 1L << 21;
 
     private final int[][] values;
     private final Core few;
@@ -65,7 +69,7 @@ final class Mixture {
         LocalSearch local = new LocalSearch(few, budget, stop);
         boolean whole = false;
         for (int t = 0; t < TRIES && !whole && open.length > 0 && !stop.getAsBoolean(); t++) {
-            Elimination plan = Elimination.plan(few, open, 1 << 14, 1 << 21, random, budget);
+            Elimination plan = Elimination.plan(few, open, TABLE_ENTRIES, ALL_ENTRIES, random, budget);
             budget.spend(plan.entries() + 1000L * open.length);
             whole = plan.frees(open.length);
             local.search(plan, y, usage, price, STEPS, nodes);

@@ -266,8 +266,8 @@ public final class TaskInterpreter implements Workload {
     private void feed(ValueRef value, int microBatch, WaitingData.Value given, long offset, long sizeBytes) {
         if (values.isDeclared(value, microBatch)) {
             values.slot(value, microBatch)
-                    .writtenAtFirstUse(tensor ->
-                            given.read(offset, sizeBytes, (bytes, distance) -> device.upload(bytes, tensor, distance)));
+                    .writtenAtFirstUse(tensor -> given.slices(
+                            offset, sizeBytes, (bytes, distance) -> device.upload(bytes, tensor, distance)));
         }
     }
 

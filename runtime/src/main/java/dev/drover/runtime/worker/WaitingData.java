@@ -39,25 +39,21 @@ final class WaitingData {
         /** Copies bytes, from {@code offset} on. */
         void put(long offset, ByteBuffer bytes) {
             ByteBuffer from = bytes.duplicate();
-            long at = offset;
-            while (from.hasRemaining()) {
-                ByteBuffer block = blocks.get((int) (at / blockBytes)).duplicate();
-                int start = (int) (at % blockBytes);
-                int size = Math.min(from.remaining(), blockBytes - start);
-                block.position(start).put(from.duplicate().limit(from.position() + size));
-                from.position(from.position() + size);
-                at += size;
-            }
+            slices(offset, from.remaining(), (slice, distance) -> {
+                int end = from.position() + slice.remaining();
+                slice.put(from.duplicate().limit(end));
+                from.position(end);
+            });
         }
 
-        /** Takes bytes, with their distance from the first of them. */
+        /** Gets bytes of a value, with their distance from the first of them. */
         @FunctionalInterface
-        interface Sink {
+        interface Slices {
             void accept(ByteBuffer bytes, long distance);
         }
 
-        /** Hands on so many bytes from {@code offset} on, in order. */
-        void read(long offset, long sizeBytes, Sink into) {
+        /** Hands on so many bytes from {@code offset} on, in order; what is written to them is the value's. */
+        void slices(long offset, long sizeBytes, Slices into) {
             long done = 0;
             while (done < sizeBytes) {
                 long at = offset + done;

@@ -15,7 +15,7 @@ class WaitingDataTest {
     private static byte[] read(WaitingData.Value value, int offset, int size) {
         byte[] out = new byte[size];
         int[] next = {0};
-        value.read(offset, size, (bytes, distance) -> {
+        value.slices(offset, size, (bytes, distance) -> {
             assertThat(distance).isEqualTo(next[0]);
             int length = bytes.remaining();
             bytes.get(out, next[0], length);
