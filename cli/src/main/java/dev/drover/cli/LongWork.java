@@ -9,7 +9,8 @@ import java.util.function.LongSupplier;
 
 /** Work that may take long: it is never silent for more than ten seconds. */
 final class LongWork implements AutoCloseable {
-    private static final long MOST_SILENT_NANOS = 10_000_000_000L;
+    /** A little less, since it is looked at once a second. */
+    private static final long MOST_SILENT_NANOS = 9_500_000_000L;
     /** From then on whoever has something to tell should not wait until it is told for him. */
     private static final long QUIET_NANOS = 8_000_000_000L;
 

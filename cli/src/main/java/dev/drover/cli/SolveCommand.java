@@ -20,6 +20,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -122,7 +123,7 @@ final class SolveCommand implements Callable<Integer> {
                     StrategyProblem.UNLIMITED,
                     seconds,
                     List.of(),
-                    String.valueOf(e.getMessage()));
+                    "The file could not be read in that time.");
             return noChoice(none, seconds, seconds);
         } catch (IOException e) {
             throw new UserError(
@@ -179,13 +180,14 @@ final class SolveCommand implements Callable<Integer> {
     }
 
     private static void json(Solution solution, double seconds, double readSeconds) {
-        Map<String, Object> out = new LinkedHashMap<>();
+        Map<String, @Nullable Object> out = new LinkedHashMap<>();
         out.put("status", solution.status().name());
-        out.put("objective", solution.objective());
+        boolean found = solution.hasChoices();
+        out.put("objective", found ? solution.objective() : null);
         out.put("lowerBound", solution.lowerBound());
-        out.put("gap", solution.gap());
-        out.put("peakUsage", solution.peakUsage());
-        out.put("usageLimit", solution.usageLimit());
+        out.put("gap", found ? solution.gap() : null);
+        out.put("peakUsage", found ? solution.peakUsage() : null);
+        out.put("usageLimit", limited(solution) ? solution.usageLimit() : null);
         out.put("choices", solution.choices());
         out.put("seconds", seconds);
         if (!solution.explanation().isEmpty()) {
@@ -194,10 +196,22 @@ final class SolveCommand implements Callable<Integer> {
         out.put(
                 "improvements",
                 solution.improvements().stream()
-                        .map(step -> new Improvement(
-                                readSeconds + step.seconds(), step.objective(), step.lowerBound(), step.phase()))
+                        .map(step -> improvement(step, readSeconds))
                         .toList());
         Output.json(out);
+    }
+
+    private static Map<String, @Nullable Object> improvement(Improvement step, double readSeconds) {
+        Map<String, @Nullable Object> out = new LinkedHashMap<>();
+        out.put("seconds", readSeconds + step.seconds());
+        out.put("objective", step.objective() == Long.MAX_VALUE ? null : step.objective());
+        out.put("lowerBound", step.lowerBound());
+        out.put("phase", step.phase());
+        return out;
+    }
+
+    private static boolean limited(Solution solution) {
+        return solution.usageLimit() != StrategyProblem.UNLIMITED;
     }
 
     private void print(Solution solution, double seconds, double readSeconds) {
@@ -205,9 +219,15 @@ final class SolveCommand implements Callable<Integer> {
             json(solution, seconds, readSeconds);
             return;
         }
-        System.out.printf(Locale.ROOT, "cost         %,d%n", solution.objective());
+        boolean optimal = solution.status() == Solution.Status.OPTIMAL;
+        System.out.printf(
+                Locale.ROOT, "cost         %,d%s%n", solution.objective(), optimal ? " (proven optimal)" : "");
         System.out.printf(Locale.ROOT, "lower bound  %,d (gap %.4f %%)%n", solution.lowerBound(), 100 * solution.gap());
-        System.out.printf(Locale.ROOT, "peak usage   %,d of %,d%n", solution.peakUsage(), solution.usageLimit());
+        System.out.printf(
+                Locale.ROOT,
+                "peak usage   %,d%s%n",
+                solution.peakUsage(),
+                limited(solution) ? String.format(Locale.ROOT, " of %,d", solution.usageLimit()) : ", no limit");
         System.out.printf(Locale.ROOT, "time         %.2f s%n", seconds);
         System.out.println("Choices are printed with --json.");
     }

@@ -22,6 +22,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
 import java.util.zip.ZipException;
@@ -44,6 +46,9 @@ public final class ContestFile {
     private static final JsonFactory JSON = JsonFactory.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .build();
+
+    /** What the reader says of a number that JSON has none of. */
+    private static final Pattern NO_NUMBER = Pattern.compile("Non-standard token '([^']+)'");
 
     private final String source;
     private final long endNanos;
@@ -100,7 +105,12 @@ public final class ContestFile {
 
     private static StrategyProblem read(Path path, long endNanos) throws IOException {
         try (InputStream raw = new BufferedInputStream(Files.newInputStream(path), 1 << 16)) {
-            InputStream in = path.toString().endsWith(".gz") ? new GZIPInputStream(raw, 1 << 16) : raw;
+            boolean compressed = path.toString().endsWith(".gz");
+            if (!compressed && startsAsGzip(raw)) {
+                throw new SolverInputException("The file (" + path
+                        + ") must be plain JSON, but is compressed.\nMaybe give it a name that ends in .gz.");
+            }
+            InputStream in = compressed ? new GZIPInputStream(raw, 1 << 16) : raw;
             return new ContestFile(path.toString(), endNanos).parse(in);
         } catch (NoSuchFileException e) {
             throw new SolverInputException(
@@ -112,6 +122,13 @@ public final class ContestFile {
             throw new SolverInputException(
                     "The compressed data of file (" + path + ") must be complete.\nMaybe the file was cut short.");
         }
+    }
+
+    private static boolean startsAsGzip(InputStream in) throws IOException {
+        in.mark(2);
+        int magic = in.read() | in.read() << 8;
+        in.reset();
+        return magic == GZIPInputStream.GZIP_MAGIC;
     }
 
     /**
@@ -150,10 +167,15 @@ public final class ContestFile {
             }
         } catch (JsonProcessingException e) {
             JsonLocation where = e.getLocation();
+            String problem = e.getOriginalMessage().replaceAll("\\s*\\n.*", "");
+            Matcher token = NO_NUMBER.matcher(problem);
+            boolean noNumber = token.lookingAt();
             throw new SolverInputException("The file (" + source + ") must be valid JSON: "
-                    + e.getOriginalMessage().replaceAll("\\s*\\n.*", "")
+                    + (noNumber ? token.group(1) + " is no number" : problem)
                     + (where == null ? "" : " at line " + where.getLineNr() + ", column " + where.getColumnNr())
-                    + ".\nMaybe the file was cut short or damaged.");
+                    + (noNumber
+                            ? ".\nMaybe write 10^18 for what must not be chosen."
+                            : ".\nMaybe the file was cut short or damaged."));
         }
         return build();
     }
@@ -263,6 +285,11 @@ public final class ContestFile {
                 throw new SolverInputException("The number count (" + span.length + ") of interval (" + i
                         + ") must be 2.\nMaybe an end is missing.");
             }
+            if (span[0] < 0 || span[1] < span[0]) {
+                throw new SolverInputException(
+                        "The interval (" + i + ") must be [start, end) with 0 <= start <= end, not [" + span[0] + ", "
+                                + span[1] + ").\nMaybe its ends are swapped; with equal ends a node needs no memory.");
+            }
             builder.node(span[0], span[1], costs.get(i), usages.get(i));
         }
         for (int e = 0; e < ends.size(); e++) {
@@ -303,10 +330,22 @@ public final class ContestFile {
         if (token != expected) {
             throw at(
                     parser,
-                    "The value of " + what + " in file (" + source + ") must begin as " + expected + ", not "
-                            + (token == null ? "end with the file" : "as " + token),
-                    "Maybe the file was cut short.");
+                    "The value of " + what + " in file (" + source + ") must be " + called(expected) + ", not "
+                            + (token == null ? "the end of the file" : called(token)),
+                    token == null ? "Maybe the file was cut short." : "Maybe it is a file of another kind.");
         }
+    }
+
+    private static String called(JsonToken token) {
+        return switch (token) {
+            case START_OBJECT -> "an object";
+            case START_ARRAY -> "a list";
+            case VALUE_STRING -> "a text";
+            case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> "a number";
+            case VALUE_TRUE, VALUE_FALSE -> "true or false";
+            case VALUE_NULL -> "null";
+            default -> "(" + token.asString() + ")";
+        };
     }
 
     private static SolverInputException unknown(JsonParser parser, String key, String where, String known) {

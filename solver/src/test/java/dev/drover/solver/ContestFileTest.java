@@ -6,11 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -65,6 +67,20 @@ class ContestFileTest {
         assertThatThrownBy(() -> read(SMALL.replace("[0, 5]", "[0, x]")))
                 .isInstanceOf(SolverInputException.class)
                 .hasMessageContaining("at line 3, column");
+        for (String none : List.of("NaN", "Infinity", "-Infinity")) {
+            assertThatThrownBy(() -> read(SMALL.replace("[0, 5]", "[0, " + none + "]")))
+                    .isInstanceOf(SolverInputException.class)
+                    .hasMessageContaining("must be valid JSON: " + none + " is no number at line 3");
+        }
+        assertThatThrownBy(() -> read("[1, 2]"))
+                .isInstanceOf(SolverInputException.class)
+                .hasMessageContaining("must be an object, not a list")
+                .hasMessageContaining("another kind");
+        for (String interval : List.of("[2, 0]", "[-1, 2]")) {
+            assertThatThrownBy(() -> read(SMALL.replace("[0, 2]", interval)))
+                    .isInstanceOf(SolverInputException.class)
+                    .hasMessageContaining("The interval (0) must be [start, end)");
+        }
         assertThatThrownBy(() -> read(SMALL.replace("[0, 5]", "[0, 5.5]")))
                 .isInstanceOf(SolverInputException.class)
                 .hasMessageContaining("The value (5.5) must be an integer, at line 3, column");
@@ -98,6 +114,11 @@ class ContestFileTest {
         Path plain = folder.resolve("plain.json.gz");
         Files.writeString(plain, SMALL);
         assertThatThrownBy(() -> ContestFile.read(plain)).isInstanceOf(SolverInputException.class);
+        Path renamed = folder.resolve("compressed.json");
+        try (OutputStream out = new GZIPOutputStream(Files.newOutputStream(renamed))) {
+            out.write(SMALL.getBytes(StandardCharsets.UTF_8));
+        }
+        assertThatThrownBy(() -> ContestFile.read(renamed)).hasMessageContaining("a name that ends in .gz");
         assertThatThrownBy(() -> ContestFile.read(folder.resolve("absent.json")))
                 .isInstanceOf(SolverInputException.class)
                 .hasMessageContaining("must exist");
