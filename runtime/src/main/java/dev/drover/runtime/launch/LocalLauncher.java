@@ -65,7 +65,7 @@ public final class LocalLauncher implements Launcher {
         }
         environment.put("MALLOC_ARENA_MAX", "1");
         environment.put("MALLOC_MMAP_THRESHOLD_", Integer.toString(32 << 20));
-        environment.put("MALLOC_TRIM_THRESHOLD_", Integer.toString(1 << 30));
+        environment.put("MALLOC_TRIM_THRESHOLD_", Integer.toString(256 << 20));
         return environment;
     }
 
