@@ -285,11 +285,6 @@ public final class ContestFile {
                 throw new SolverInputException("The number count (" + span.length + ") of interval (" + i
                         + ") must be 2.\nMaybe an end is missing.");
             }
-            if (span[0] < 0 || span[1] < span[0]) {
-                throw new SolverInputException(
-                        "The interval (" + i + ") must be [start, end) with 0 <= start <= end, not [" + span[0] + ", "
-                                + span[1] + ").\nMaybe its ends are swapped; with equal ends a node needs no memory.");
-            }
             builder.node(span[0], span[1], costs.get(i), usages.get(i));
         }
         for (int e = 0; e < ends.size(); e++) {

@@ -200,14 +200,19 @@ public final class StrategyProblem {
         /**
          * Adds a node.
          *
-         * @param start first time at which it is alive
-         * @param end first time at which it is no longer alive
+         * @param start first time at which it is alive, not negative
+         * @param end first time at which it is no longer alive, not before {@code start}
          * @param strategyCosts one cost per strategy, not negative
          * @param strategyUsages one usage per strategy, not negative
          * @return the node's number, from 0
          */
         public int node(long start, long end, long[] strategyCosts, long[] strategyUsages) {
             int id = costs.size();
+            if (start < 0 || end < start) {
+                throw new SolverInputException("The interval (" + id
+                        + ") must be [start, end) with 0 <= start <= end, not [" + start + ", " + end
+                        + ").\nMaybe its ends are swapped; with equal ends a node needs no memory.");
+            }
             if (strategyCosts.length == 0) {
                 throw new SolverInputException("The strategy count (0) of node (" + id
                         + ") must be at least 1.\nMaybe the node has to be left out.");

@@ -34,7 +34,7 @@ import org.bytedeco.pytorch.global.torch;
  * are filled up with zeros first.
  */
 final class Convolve {
-    /** Input channels come in blocks of 8 (AVX2) or 16 (AVX-512), in bf16 in pairs of such. */
+    /** Channels come in blocks of 8 (AVX2) or 16 (AVX-512), in bf16 in pairs of such. */
     private static final long BLOCK = 16;
 
     private static final long BF16_BLOCK = 32;
@@ -84,12 +84,10 @@ final class Convolve {
             input = batchGroupsToFeatures(emitter, input, groups);
         }
         kernel = flipped(emitter, kernel, reversed);
-        long inChannels = input.size(1);
         if (blocked) {
-            inChannels = inBlocks(compute, inChannels);
-            kernel = grown(emitter, kernel, outBlocks(compute, kernel.size(0)), inChannels);
+            kernel = grown(emitter, kernel, outBlocks(compute, kernel.size(0)), inBlocks(compute, kernel.size(1)));
         }
-        multiply(emitter, conv.window(), input, inChannels, kernel, out, result, groups, kernelGradient, positions);
+        multiply(emitter, conv.window(), input, kernel, out, result, groups, kernelGradient, positions);
     }
 
     private static long inBlocks(DType dtype, long channels) {
@@ -183,12 +181,11 @@ final class Convolve {
         return new Window(dims);
     }
 
-    /** @param inChannels of the kernel: the input's, or more, which count as zeros */
+    /** @param kernel whose input channels may be more than the input's, which has zeros there then */
     private static void multiply(
             Emitter emitter,
             Window window,
             View input,
-            long inChannels,
             View kernel,
             View out,
             View result,
@@ -212,6 +209,7 @@ final class Convolve {
                     && room >= 0
                     && room / dim.stride() + 1 == positions[d];
         }
+        long inChannels = groups * kernel.size(1);
         View x;
         if (kernelGradient || !symmetric) {
             long[] all = new long[spatial + 2];
