@@ -264,7 +264,7 @@ class BadInputTest {
                 folder.resolve("no/plan.json").toString());
         assertMistake(late, "plan.json", "must be writable", "does not exist");
         assertThat(late.err()).doesNotContain("[1");
-        Path broken = file("broken.json", "{\n\"version\": 2,");
+        Path broken = file("broken.json", "{\n\"version\": 3,");
         CommandRun run = CommandRun.of("explain", broken.toString());
         assertMistake(run, "broken.json", "line 2");
         assertThat(run.err()).doesNotContain("REDACTED");

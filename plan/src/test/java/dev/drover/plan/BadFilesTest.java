@@ -31,7 +31,7 @@ class BadFilesTest {
 
     private static final String PLAN = """
             {
-              "version": 2,
+              "version": 3,
               "model": {"source": "m.hlo", "fingerprint": "abc", "instructions": 1},
               "cluster": %s,
               "stages": 1,

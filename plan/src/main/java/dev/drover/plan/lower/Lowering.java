@@ -16,6 +16,7 @@ import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.Sharding;
 import dev.drover.plan.sharding.ShardingDecisions;
 import dev.drover.plan.sharding.Source;
+import dev.drover.plan.stage.Total;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -123,6 +124,9 @@ public final class Lowering {
                     + instruction.name() + ") must fit its rule " + shardings.rule() + " on mesh " + mesh + ".");
         }
         List<Instruction> operands = operands(instruction, shardings, strategy);
+        if (instruction.op() instanceof Total) {
+            return List.of(new Piece(operands.get(0), instruction.array(), shardings.result(strategy, 0)));
+        }
         int before = builder.size();
         Instruction local = localize(instruction, shardings, strategy, operands);
         mark(before, instruction.id());

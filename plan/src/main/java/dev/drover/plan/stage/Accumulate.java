@@ -30,8 +30,12 @@ public record Accumulate(Reduction reduction) implements Op {
 
     @Override
     public FactorRule factors(List<Shape> operands, Shape result) {
+        return elementwise(result);
+    }
+
+    static FactorRule elementwise(Shape shape) {
         FactorRule.Builder rule = new FactorRule.Builder();
-        List<List<Integer>> dims = rule.freeDims((ArrayShape) result);
+        List<List<Integer>> dims = rule.freeDims((ArrayShape) shape);
         return rule.operand(dims).result(dims).build();
     }
 

@@ -174,16 +174,17 @@ final class TimeCutBuilder {
         if (made == null) {
             AxisState state = states.state(value.id());
             TensorSlice.Cut cut = cut(state);
-            made = note(
-                    cut == null
-                            ? builder.add(
-                                    new Accumulate(
-                                            state instanceof AxisState.Partial partial
-                                                    ? partial.reduction()
-                                                    : Reduction.SUM),
-                                    eachOf(value))
-                            : builder.add(new Stack(cut.dim(), cut.stride(), cut.parts()), eachOf(value)),
-                    false);
+            Instruction term = eachOf(value);
+            if (cut == null) {
+                Reduction reduction = state instanceof AxisState.Partial partial ? partial.reduction() : Reduction.SUM;
+                made = builder.add(new Accumulate(reduction), term);
+                // Of one micro-batch terms of devices are better added while the backward pass still computes.
+                boolean total = reduction == Reduction.SUM && states.parts() > 1;
+                made = total ? builder.add(new Total(), made) : made;
+            } else {
+                made = builder.add(new Stack(cut.dim(), cut.stride(), cut.parts()), term);
+            }
+            note(made, false);
             accumulated[value.id()] = made;
         }
         return made;

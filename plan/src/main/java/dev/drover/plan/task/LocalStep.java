@@ -1,18 +1,19 @@
 package dev.drover.plan.task;
 
 import dev.drover.ir.graph.Computation;
+import dev.drover.ir.graph.ComputationBuilder;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.sharding.Sharding;
 import dev.drover.plan.stage.CutStep;
 import dev.drover.plan.stage.FreeValues;
+import dev.drover.plan.stage.Total;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.IntStream;
 
 /**
  * A cut step as each device of a mesh runs it: local shapes, collectives written out.
@@ -65,14 +66,27 @@ public record LocalStep(
 
     /** Stages of one device each. */
     public static LocalStep ofOneDevice(CutStep cut) {
+        Computation from = cut.computation();
+        ComputationBuilder builder = new ComputationBuilder(from.name());
+        List<Integer> ids = new ArrayList<>();
+        List<Instruction> made = new ArrayList<>();
+        for (Instruction instruction : from.instructions()) {
+            List<Instruction> operands = instruction.operands().stream()
+                    .map(operand -> made.get(operand.id()))
+                    .toList();
+            if (instruction.op() instanceof Total) {
+                made.add(operands.get(0));
+                continue;
+            }
+            made.add(builder.add(instruction.op(), operands, instruction.name(), instruction.annotations()));
+            ids.add(instruction.id());
+        }
         Mesh mesh = new Mesh(List.of());
-        List<Integer> ids = new ArrayList<>(
-                IntStream.range(0, cut.computation().size()).boxed().toList());
         Sharding whole = Sharding.replicated(mesh);
         return new LocalStep(
                 cut,
                 mesh,
-                cut.computation(),
+                builder.build(made.get(from.root().id())),
                 ids,
                 Collections.nCopies(cut.inputs().size(), whole),
                 Collections.nCopies(cut.step().outputs().size(), whole));

@@ -2,6 +2,8 @@ package dev.drover.plan.task;
 
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.AllGather;
+import dev.drover.ir.ops.AllReduce;
+import dev.drover.ir.ops.ReduceScatter;
 import dev.drover.ir.ops.Tuple;
 import dev.drover.ir.type.TupleShape;
 import dev.drover.plan.stage.Phase;
@@ -32,17 +34,25 @@ import java.util.TreeMap;
  * part of w1, m1, g1 -> new part of w1, new m1        piece 2
  * all-gather(new part of w0, new part of w1)          piece 3
  * </pre>
+ *
+ * And where devices have terms of sums over all micro-batches, these are added in pieces of their own before all others:
+ *
+ * <pre>
+ * all-reduce(terms of g0, terms of g1)                piece 0
+ * </pre>
  */
 final class PostPieces {
     private static final long SMALL_BYTES = 1 << 12;
     /** Pieces of one level are put together until each has this share of its bytes. */
     private static final int MOST_PIECES = 24;
-    /** Gathers wait for each other until their results have so many bytes. */
-    private static final long GATHERED_BYTES = 25L << 20;
+    /** Gathers, and sums of terms, wait for each other until their results have so many bytes. */
+    private static final long JOINED_BYTES = 25L << 20;
 
     private final StepParts parts;
     private final int[] rank;
     private final int[] group;
+    /** Sums of what devices have accumulated, and the views that they take. */
+    private final boolean[] first;
     /** Gathers at the end of a level, and the views of them. */
     private final boolean[] last;
     /** Makes or takes large values. */
@@ -52,6 +62,7 @@ final class PostPieces {
         this.parts = parts;
         this.rank = new int[parts.computation().size()];
         this.group = new int[parts.computation().size()];
+        this.first = new boolean[parts.computation().size()];
         this.last = new boolean[parts.computation().size()];
         this.heavy = new boolean[parts.computation().size()];
     }
@@ -98,13 +109,41 @@ final class PostPieces {
         }
     }
 
+    /** Forwards, then backwards: a view is one of them only if a sum turns out to take it. */
+    private void findFirst(List<Instruction> members) {
+        for (Instruction instruction : members) {
+            first[instruction.id()] = (isSum(instruction) || instruction.op().isView())
+                    && parts.sources(instruction).stream()
+                            .allMatch(source -> StepParts.isTaskWork(source) || first[source.id()]);
+        }
+        Set<Integer> summed = new HashSet<>();
+        for (int i = members.size() - 1; i >= 0; i--) {
+            Instruction instruction = members.get(i);
+            int id = instruction.id();
+            first[id] &= isSum(instruction) || summed.contains(id);
+            if (first[id]) {
+                instruction.operands().forEach(operand -> summed.add(operand.id()));
+            }
+        }
+    }
+
+    private static boolean isSum(Instruction instruction) {
+        return instruction.op() instanceof AllReduce || instruction.op() instanceof ReduceScatter;
+    }
+
+    /** Whether two of a level may be in one piece. */
+    private boolean isAlike(int a, int b) {
+        return heavy[a] == heavy[b] && last[a] == last[b] && first[a] == first[b];
+    }
+
     private void refine(StepParts.Key key, List<Instruction> members) {
+        findFirst(members);
         findLast(key, members);
         for (Instruction instruction : members) {
             int id = instruction.id();
             group[id] = id;
             heavy[id] = isHeavy(instruction);
-            rank[id] = heavy[id] ? 1 : 0;
+            rank[id] = first[id] ? 0 : heavy[id] ? 2 : 1;
             if (instruction.takesATuple()) {
                 heavy[id] = heavy[instruction.operand(0).id()];
                 rank[id] = rank[instruction.operand(0).id()];
@@ -112,8 +151,7 @@ final class PostPieces {
             }
             for (Instruction source : parts.sources(instruction)) {
                 if (isMember(source, key)) {
-                    boolean same = heavy[source.id()] == heavy[id] && last[source.id()] == last[id];
-                    rank[id] = Math.max(rank[id], rank[source.id()] + (same ? 0 : 1));
+                    rank[id] = Math.max(rank[id], rank[source.id()] + (isAlike(source.id(), id) ? 0 : 1));
                 }
             }
         }
@@ -169,8 +207,7 @@ final class PostPieces {
                 rank[id] = Math.max(rank[id], firstUse.getOrDefault(id, rank[id]));
             }
             for (Instruction source : parts.sources(instruction)) {
-                boolean same = heavy[source.id()] == heavy[id] && last[source.id()] == last[id];
-                firstUse.merge(source.id(), rank[id] - (same ? 0 : 1), Math::min);
+                firstUse.merge(source.id(), rank[id] - (isAlike(source.id(), id) ? 0 : 1), Math::min);
             }
         }
     }
@@ -182,10 +219,13 @@ final class PostPieces {
     private void number(List<Instruction> members) {
         Map<Integer, Map<Integer, List<Instruction>>> byRankAndGroup = new TreeMap<>();
         Map<Integer, List<Instruction>> gathersBySource = new TreeMap<>();
+        List<Instruction> sums = new ArrayList<>();
         long total = 0;
         for (Instruction instruction : members) {
             int found = find(instruction.id());
-            if (last[instruction.id()]) {
+            if (first[instruction.id()]) {
+                sums.add(instruction);
+            } else if (last[instruction.id()]) {
                 List<Instruction> sources =
                         parts.sources(parts.computation().instructions().get(found));
                 int source = sources.isEmpty() ? -1 : sources.get(0).id();
@@ -200,15 +240,15 @@ final class PostPieces {
         }
         // Numbers are given at the end: while they are, keys of members would no longer be equal.
         Map<Integer, Integer> pieceById = new TreeMap<>();
+        int piece = putSums(sums, pieceById);
         List<Instruction> gathers = new ArrayList<>();
-        int piece = 0;
         for (Map<Integer, List<Instruction>> groups : byRankAndGroup.values()) {
             long bytes = 0;
             List<List<Instruction>> ordered = groups.values().stream()
                     .sorted(Comparator.comparing(g -> g.get(0).id()))
                     .toList();
             for (List<Instruction> one : ordered) {
-                boolean gather = bytes(gathers) >= GATHERED_BYTES;
+                boolean gather = bytes(gathers) >= JOINED_BYTES;
                 if (bytes > total / MOST_PIECES || gather) {
                     piece++;
                     bytes = 0;
@@ -228,6 +268,26 @@ final class PostPieces {
         gathersBySource.values().forEach(gathers::addAll);
         put(gathers, piece, pieceById);
         pieceById.forEach(parts::setPiece);
+    }
+
+    /** Those of one value together; returns the next piece. */
+    private int putSums(List<Instruction> sums, Map<Integer, Integer> pieceById) {
+        int piece = 0;
+        long bytes = 0;
+        for (Instruction sum : sums) {
+            int one = find(sum.id());
+            if (pieceById.containsKey(one)) {
+                pieceById.put(sum.id(), pieceById.get(one));
+                continue;
+            }
+            if (bytes >= JOINED_BYTES) {
+                piece++;
+                bytes = 0;
+            }
+            pieceById.put(sum.id(), piece);
+            bytes += sum.shape().sizeBytes();
+        }
+        return sums.isEmpty() ? 0 : piece + 1;
     }
 
     private static long bytes(List<Instruction> instructions) {

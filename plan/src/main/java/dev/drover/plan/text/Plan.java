@@ -38,7 +38,7 @@ public record Plan(
         @Nullable Certificate certificate,
         List<Candidate> candidates) {
     /** The version that this program writes and reads. */
-    public static final int VERSION = 2;
+    public static final int VERSION = 3;
 
     public Plan {
         stageRuns = List.copyOf(stageRuns);

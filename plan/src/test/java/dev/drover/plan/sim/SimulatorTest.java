@@ -279,7 +279,7 @@ class SimulatorTest {
         LocalStep many = new LocalStep(
                 cut,
                 mesh,
-                cut.computation(),
+                one.computation(),
                 one.cutIdById(),
                 Collections.nCopies(one.inputShardings().size(), whole),
                 Collections.nCopies(one.outputShardings().size(), whole));

@@ -7,6 +7,7 @@ import dev.drover.plan.sharding.CollectiveCost;
 import dev.drover.plan.sharding.CollectiveKind;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.Sharding;
+import dev.drover.plan.stage.Total;
 import dev.drover.plan.task.CollectiveBuckets;
 
 /**
@@ -22,13 +23,14 @@ final class ExchangePrices {
     enum Way {
         /** To a user that waits for it, by itself. */
         SOON,
-        /** To a user so late that a sum of it is joined with others. */
+        /** To a user so late that a sum of it is joined with others, or after all micro-batches together with others. */
         LATE,
         /** From where a new state is made to where the old one was. */
         BACK;
 
         static Way of(Instruction producer, Instruction user) {
-            return user.id() - producer.id() > CollectiveBuckets.SOON ? LATE : SOON;
+            boolean late = user.op() instanceof Total || user.id() - producer.id() > CollectiveBuckets.SOON;
+            return late ? LATE : SOON;
         }
     }
 

@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.drover.ir.UserError;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.ops.AllGather;
+import dev.drover.ir.ops.AllReduce;
+import dev.drover.ir.ops.Collective;
+import dev.drover.ir.ops.ReduceScatter;
 import dev.drover.ir.pass.Flatten;
 import dev.drover.models.Zoo;
 import dev.drover.plan.cluster.Calibration;
@@ -70,6 +73,40 @@ class PlanSearchTest {
         assertThat(plan.candidates())
                 .filteredOn(c -> c.stepTimeNanos() > 0)
                 .allMatch(c -> c.stepTimeNanos() >= plan.candidates().get(0).stepTimeNanos());
+    }
+
+    /** Devices that share a stage's batch add their gradients together after all micro-batches, not after each, small ones too. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 8})
+    void gradientsOfDevicesAreAddedOnceAStep(int microBatches) {
+        Calibration figures = () ->
+                new Calibration.Figures(2, Map.of("f32", 50e9), 8L << 30, 10e9, 4_000, 2e9, 300_000, Measured.NONE);
+        ExecutionPlan plan = PlanSearch.search(
+                        flat("gpt:layers=4,hidden=128,heads=4,seq=64,batch=16"),
+                        "test",
+                        Presets.parse("local:4", figures),
+                        DeviceMemory.ESTIMATE,
+                        SearchOptions.OPEN.withStages(2).withMesh(List.of(2)).withMicroBatches(microBatches),
+                        SearchListener.SILENT)
+                .execution();
+        for (Program program : plan.programs()) {
+            boolean talks = program.computation().instructions().stream().anyMatch(i -> i.op() instanceof Collective);
+            assertThat(!talks || program.phase() == Phase.POST)
+                    .as(program.name())
+                    .isTrue();
+        }
+        for (int stage = 0; stage < 2; stage++) {
+            int here = stage;
+            List<Long> sums = plan.programs().stream()
+                    .filter(program -> program.stage() == here)
+                    .map(program -> program.computation().instructions().stream()
+                            .filter(i -> i.op() instanceof AllReduce || i.op() instanceof ReduceScatter)
+                            .count())
+                    .filter(count -> count > 0)
+                    .toList();
+            assertThat(sums).as("stage " + stage).hasSize(1);
+            assertThat(sums.get(0)).isBetween(1L, 4L);
+        }
     }
 
     /** Devices that update a part of the parameters each gather them together, and what is gathered lies in the place of the old ones. */
