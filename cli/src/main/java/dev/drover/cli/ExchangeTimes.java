@@ -37,14 +37,14 @@ final class ExchangeTimes {
     }
 
     /**
-     * A turn of two stages that wait for each other, all pairs at once.
+     * What workers do together once.
      *
-     * @param processorNanos that a turn takes of the processors
-     * @param elapsedNanos from one turn to the next of the same stage
+     * @param processorNanos that one worker's compute lane takes of the processors
+     * @param elapsedNanos from one time to the next
      */
     record Turn(double processorNanos, double elapsedNanos) {}
 
-    /** Each of two stages computes a unit once, sends so many results and receives the other's. */
+    /** A turn of two stages that wait for each other, all pairs at once: each computes a unit once, sends so many results and receives the other's. */
     Turn turn(ArrayShape shape, List<String> unit, int messages) {
         StepTimes steps = StepTimes.of(
                 processes.load(plans.backAndForth(shape, unit, TURNS, messages), CalibrationPlans.input(shape)),
@@ -54,15 +54,16 @@ final class ExchangeTimes {
                 steps.slowest(StepReport::processorNanos) / TURNS, steps.slowest(StepReport::elapsedNanos) / TURNS);
     }
 
-    /** Time of one unit with an all-reduce among so many workers, all groups at once, on the clock. */
-    double allReduce(ArrayShape shape, String computing, int members) {
+    /** A unit with an all-reduce among so many workers, all groups at once, on the slowest. */
+    Turn allReduce(ArrayShape shape, String computing, int members) {
         int count = 3;
         List<String> unit = List.of(computing, CalibrationPlans.ALL_REDUCE.replace("GROUPS", groups(members)));
         StepTimes steps = StepTimes.of(
                 processes.load(plans.together(shape, unit, count), CalibrationPlans.input(shape)),
                 COLLECTIVE_STEPS,
                 ENOUGH_COLLECTIVES_NANOS);
-        return steps.slowest(StepReport::elapsedNanos) / count;
+        return new Turn(
+                steps.slowest(StepReport::processorNanos) / count, steps.slowest(StepReport::elapsedNanos) / count);
     }
 
     /** {@code {0,1},{2,3}}: all workers in groups of so many. */

@@ -24,7 +24,7 @@ import java.util.function.Predicate;
  * once, so that caches are colder, and messages, the runtime's other threads and the operating system want the processors too.
  *
  * <pre>
- *   processor time of all steps    -> times of computing are stretched to it, and by what computing waits for a processor
+ *   processor time of all steps    -> times of computing are stretched to it, and by that of the workers' other threads
  *   all workers shard one stage    -> collectives are stretched until the simulated step takes what was measured
  *   a pipeline                     -> the latency between stages, the same way: a stage that waits for a message waits for a processor too
  *   a pipeline of sharded stages   -> the collectives of groups, the same way: a member waits while other stages compute
@@ -59,6 +59,8 @@ final class ReferenceSteps {
 
     /** Of computing's time over its processor time; above it other work was on the machine. */
     static final double MOST_DELAY = 1.3;
+    /** Of the processor time of all threads over that of computing. */
+    private static final double MOST_OF_THREADS = 1.6;
 
     private static final double LEAST_OF_ALL = 0.1;
     private static final double MOST_OF_ALL = 10;
@@ -82,6 +84,8 @@ final class ReferenceSteps {
     private final int grouped;
     /** Of each plan what the workers reported of each step. */
     private final List<List<List<StepReport>>> reports = new ArrayList<>();
+    /** Of each plan the processor time of all threads of the workers over that of their computing. */
+    private final List<Double> threadsOverComputing = new ArrayList<>();
 
     private ReferenceSteps(int workers) {
         this.workers = workers;
@@ -113,6 +117,7 @@ final class ReferenceSteps {
         for (Planned plan : plans) {
             List<List<StepReport>> unused = run(processes, plan, WARM_UP_NANOS);
         }
+        threadsOverComputing.clear();
         for (Planned plan : plans) {
             reports.add(run(processes, plan, MEASURED_NANOS));
         }
@@ -120,14 +125,20 @@ final class ReferenceSteps {
 
     /** The figures that the steps suggest, from those of the parts. */
     Figures fit(Figures parts) {
-        double ratio = 1;
         Figures whole =
                 parts.with(parts.loopbackLatencyNanos(), parts.measured().withProcessor(1));
+        double ratio = 1;
         for (int i = 0; i < plans.size(); i++) {
             double processor = new StepTimes(reports.get(i)).median(StepReport::totalProcessorNanos);
             ratio *= processor / simulated(plans.get(i), whole).processorNanos();
         }
-        double delay = Math.max(1, Math.min(MOST_DELAY, parts.measured().delay()));
+        double ofThreads =
+                threadsOverComputing.stream().mapToDouble(r -> r).average().orElse(1);
+        double ofOthers = Math.max(1, Math.min(MOST_DELAY, parts.measured().delay()));
+        // Where each worker has a processor of its own, its other threads do not hold its computing up.
+        double delay = parts.measured().processors() == 0
+                ? ofOthers
+                : Math.max(ofOthers, Math.min(MOST_OF_THREADS, ofThreads));
         Figures fitted = whole.stretched(Math.pow(ratio, 1.0 / plans.size()) * delay);
         fitted = fitted.with(fitted.loopbackLatencyNanos(), fitted.measured().withProcessor(1 / delay));
         if (workers > 1) {
@@ -228,12 +239,15 @@ final class ReferenceSteps {
         Execution execution = processes.load(plan.execution(), inputs);
         List<List<StepReport>> measured = new ArrayList<>();
         long begin = System.nanoTime();
+        long processorBegin = processes.processorNanos();
         long first = 0;
         while (measured.size() < LEAST_STEPS || System.nanoTime() - begin < nanos) {
             Workers.feed(execution, inputs, first, STEPS_AT_ONCE);
             execution.run(first, STEPS_AT_ONCE, measured::add);
             first += STEPS_AT_ONCE;
         }
+        double computing = new StepTimes(measured).total(StepReport::processorNanos);
+        threadsOverComputing.add((processes.processorNanos() - processorBegin) / Math.max(1, computing));
         return measured.subList(NEW_STEPS, measured.size());
     }
 }

@@ -109,9 +109,9 @@ final class RuntimeCalibration implements Calibration {
         Measured measured = kept.measured();
         boolean all = measured.knows(Measured.PROCESSOR)
                 && measured.knows(Measured.DELAY)
-                && measured.knows("convolution")
+                && measured.knows(Measured.CONVOLUTION)
                 && (workers == 1 || (measured.knows("send") && measured.knows("first-call")))
-                && groupSizes().allMatch(members -> measured.knows(Measured.ALL_REDUCE + members));
+                && groupSizes().allMatch(members -> measured.knows(Measured.ALL_REDUCE_WORK + members));
         if (!all || measured.delay() <= MOST_DELAY) {
             return all;
         }
@@ -131,7 +131,7 @@ final class RuntimeCalibration implements Calibration {
     @Override
     public Figures measure() {
         Output.progress(
-                "measuring this machine with " + workers + " workers (some 20 seconds, once; kept in " + folder + ")");
+                "measuring this machine with " + workers + " workers (20 to 30 seconds, once; kept in " + folder + ")");
         boolean freeBefore = ThisMachine.processorLoad() < FREE_LOAD;
         Figures figures = measureNow();
         if (freeBefore && ThisMachine.processorLoad() < FREE_LOAD) {
@@ -152,8 +152,11 @@ final class RuntimeCalibration implements Calibration {
             // Makes the connections, and loads what is needed always.
             new ExchangeTimes(processes, plans).begin();
             ReferenceSteps steps = planning.join();
+            // First of all, while what the workers run is compiled as little as in the first seconds of a training.
+            steps.run(processes);
             int cores = Runtime.getRuntime().availableProcessors();
             UnitTimes units = new UnitTimes(processes, plans, Math.max(1, (double) workers / cores));
+            units.measure(units());
             SortedMap<String, SortedMap<Long, Double>> nanos = computing(units);
             double latency = 20_000;
             double bandwidth = 2e9;
@@ -167,9 +170,11 @@ final class RuntimeCalibration implements Calibration {
                         - new Measured(0, nanos).nanos("pass", 2.0 * largest);
                 // Of all pairs together, since they share the machine.
                 bandwidth = largest * 1e9 * Math.max(1, workers / 2) / Math.max(0.1 * latency, flow);
-                groupSizes().forEach(members -> collectives(exchanges, members, nanos));
+                groupSizes().forEach(members -> collectives(exchanges, units.sharing(), members, nanos));
             }
-            steps.run(processes);
+            // Once more, some seconds later.
+            units.measure(units());
+            nanos.putAll(computing(units));
             Measured measured = new Measured(workers > cores ? cores : 0, nanos).withDelay(units.delay());
             Figures parts = figures(cores, measured, bandwidth, latency);
             // While the workers leave.
@@ -190,28 +195,33 @@ final class RuntimeCalibration implements Calibration {
         }
     }
 
-    /** Times of all kinds of computing, by size. Units that are alike stand together, since those beside each other run at once. */
-    private static SortedMap<String, SortedMap<Long, Double>> computing(UnitTimes units) {
-        units.measure(List.of(
-                new Unit("dot 512", square(512), DOTS, 1, 12e6),
-                new Unit("dot 128", square(128), DOTS, 8, 200e3),
-                convolution(64, 6e6),
-                convolution(8, 1e6),
-                new Unit("large pass", LARGE, TWO_OPS, 1, 5e6),
-                new Unit("pass", MATRIX, TWO_OPS, 1, 120e3),
+    /** What is measured of computing. Units that are alike stand together, since those beside each other run at once. */
+    private static List<Unit> units() {
+        return List.of(
+                new Unit("dot 512", square(512), DOTS, 1, 5e6),
+                new Unit("dot 128", square(128), DOTS, 8, 100e3),
+                convolution(64, 3e6),
+                convolution(24, 1e6),
+                new Unit("large pass", LARGE, TWO_OPS, 1, 3e6),
+                new Unit("pass", MATRIX, TWO_OPS, 1, 80e3),
                 new Unit("chain", MATRIX, TWO_OPS, 9, 60e3),
                 new Unit("division", MATRIX, List.of("divide(x, IN)"), 16, 80e3),
                 new Unit("logistic", MATRIX, List.of("logistic(IN)"), 3, 150e3),
-                new Unit("dot 64", square(64), DOTS, 32, 30e3),
-                new Unit("dot 8", square(8), DOTS, 32, 5e3),
-                new Unit("kernel", square(16), SMALL_KERNELS, 8, 20e3),
-                new Unit("different", square(32), DIFFERENT_KERNELS, 1, 80e3)));
+                new Unit("dot 64", square(64), DOTS, 32, 20e3),
+                convolution(8, 400e3),
+                new Unit("dot 8", square(8), DOTS, 32, 3e3),
+                new Unit("kernel", square(16), SMALL_KERNELS, 8, 10e3),
+                new Unit("different", square(32), DIFFERENT_KERNELS, 1, 50e3));
+    }
+
+    /** Times of all kinds of computing, by size. */
+    private static SortedMap<String, SortedMap<Long, Double>> computing(UnitTimes units) {
         SortedMap<String, SortedMap<Long, Double>> nanos = new TreeMap<>();
         for (int n : new int[] {8, 64, 128, 512}) {
-            put(nanos, "dot", 2L * n * n * n, units.nanos("dot " + n) / DOTS.size());
+            put(nanos, Measured.DOT, 2L * n * n * n, units.nanos("dot " + n) / DOTS.size());
         }
-        for (int channels : new int[] {8, 64}) {
-            put(nanos, "convolution", convolutionFlops(channels), units.nanos("convolution " + channels) / 3);
+        for (int channels : new int[] {8, 24, 64}) {
+            put(nanos, Measured.CONVOLUTION, convolutionFlops(channels), units.nanos("convolution " + channels) / 3);
         }
         put(nanos, "kernel", 1, units.nanos("kernel") / 4);
         double pass = units.nanos("pass");
@@ -281,13 +291,28 @@ final class RuntimeCalibration implements Calibration {
     }
 
     private static void collectives(
-            ExchangeTimes exchanges, int members, SortedMap<String, SortedMap<Long, Double>> nanos) {
-        Measured dots = new Measured(0, nanos);
+            ExchangeTimes exchanges, double sharing, int members, SortedMap<String, SortedMap<Long, Double>> nanos) {
+        Measured computing = new Measured(0, nanos);
         for (int n : new int[] {8, 128, 512}) {
-            double unit = exchanges.allReduce(square(n), DOT, members);
-            double product = dots.nanos("dot", 2.0 * n * n * n);
-            put(nanos, Measured.ALL_REDUCE + members, 4L * n * n, Math.max(0.2 * unit, unit - product));
+            Turn unit = exchanges.allReduce(square(n), DOT, members);
+            collective(unit, computing.nanos(Measured.DOT, 2.0 * n * n * n), sharing, members, 4L * n * n, nanos);
         }
+        long bytes = LARGE.sizeBytes();
+        Turn unit = exchanges.allReduce(LARGE, NEGATE.get(0), members);
+        collective(unit, computing.nanos("pass", 2.0 * bytes), sharing, members, bytes, nanos);
+    }
+
+    /** @param computing what the unit takes without the collective, where all compute */
+    private static void collective(
+            Turn unit,
+            double computing,
+            double sharing,
+            int members,
+            long bytes,
+            SortedMap<String, SortedMap<Long, Double>> nanos) {
+        double elapsed = unit.elapsedNanos();
+        put(nanos, Measured.ALL_REDUCE + members, bytes, Math.max(0.2 * elapsed, elapsed - computing));
+        put(nanos, Measured.ALL_REDUCE_WORK + members, bytes, Math.max(1, sharing * unit.processorNanos() - computing));
     }
 
     private static ArrayShape square(int n) {
@@ -301,7 +326,7 @@ final class RuntimeCalibration implements Calibration {
     /** Peaks as the measured times say. */
     private Figures figures(int cores, Measured measured, double bandwidth, double latency) {
         double share = Math.min(1.0, (double) cores / workers);
-        double dot = measured.nanos("dot", 2.0 * 512 * 512 * 512);
+        double dot = measured.nanos(Measured.DOT, 2.0 * 512 * 512 * 512);
         double pass = measured.nanos("pass", 16 << 20);
         return new Figures(
                 cores,

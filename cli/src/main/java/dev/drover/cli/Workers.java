@@ -82,6 +82,15 @@ final class Workers implements AutoCloseable {
         execution.feed(values);
     }
 
+    /** Processor time that all threads of all workers have taken so far; 0 where the system does not tell. */
+    long processorNanos() {
+        return ProcessHandle.current()
+                .children()
+                .mapToLong(child ->
+                        child.info().totalCpuDuration().map(Duration::toNanos).orElse(0L))
+                .sum();
+    }
+
     @Override
     public void close() {
         cluster.close();

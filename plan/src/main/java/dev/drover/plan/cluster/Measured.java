@@ -22,6 +22,7 @@ import java.util.function.Predicate;
  *   first-call        1            a kernel's first call after other work, beside what it takes when repeated
  *   send              bytes        what a message between stages costs the sender's computing
  *   all-reduce/N      bytes        among N devices, all groups at the same time
+ *   all-reduce-work/N bytes        what it takes of the computing of each
  *   processor         nanoseconds  of a processor that so much computing takes; less where the runtime and messages take turns with it
  *   delay             1            thousandths: computing's time over its processor time; above 1000 if other work was on the machine
  * </pre>
@@ -37,8 +38,17 @@ public record Measured(int processors, SortedMap<String, SortedMap<Long, Double>
     /** Kind that tells of other work. */
     public static final String DELAY = "delay";
 
+    /** Kind of products of matrices. */
+    public static final String DOT = "dot";
+
+    /** Kind of convolutions. */
+    public static final String CONVOLUTION = "convolution";
+
     /** Kinds of collectives, with the number of devices behind. */
     public static final String ALL_REDUCE = "all-reduce/";
+
+    /** Kinds of what collectives take of the computing. */
+    public static final String ALL_REDUCE_WORK = "all-reduce-work/";
 
     /** Nothing. */
     public static final Measured NONE = new Measured(0, Collections.emptySortedMap());
@@ -68,7 +78,12 @@ public record Measured(int processors, SortedMap<String, SortedMap<Long, Double>
 
     /** Where everything takes {@code factor} times as long; computing gets the same share of the processors. */
     public Measured stretched(double factor) {
-        return stretched(kind -> !kind.equals(PROCESSOR) && !kind.equals(DELAY), factor);
+        return stretched(Measured::isWork, factor);
+    }
+
+    /** Whether a kind is a time of something done. */
+    private static boolean isWork(String kind) {
+        return !kind.equals(PROCESSOR) && !kind.equals(DELAY);
     }
 
     /** Where work of some kinds takes {@code factor} times as long. */

@@ -5,7 +5,7 @@ package dev.drover.plan.sim;
  *
  * @param collectiveNanos in collectives that are not hidden by computing
  * @param pointToPointNanos computing waits for a transfer that runs
- * @param processorNanos of a processor of its own that its computing needs
+ * @param processorNanos of a processor of its own that its computing needs, and its part in collectives
  * @param bubbleNanos computing waits for anything else
  */
 public record DeviceTime(

@@ -22,8 +22,9 @@ public interface ProgramCost {
      *
      * @param computeNanos on the device itself
      * @param collectiveNanos waiting for collectives, not hidden by computing
+     * @param collectiveWorkNanos that all collectives, hidden or not, take of the time of computing; counts as work, not as time
      */
-    record ProgramTime(long computeNanos, long collectiveNanos) {
+    record ProgramTime(long computeNanos, long collectiveNanos, long collectiveWorkNanos) {
         public long totalNanos() {
             return computeNanos + collectiveNanos;
         }

@@ -399,6 +399,7 @@ public final class Simulator {
                             + " must be that of rank " + plan.rank() + " (" + run + ").");
                 }
                 worker.waits = false;
+                worker.workNanos += time.collectiveWorkNanos();
                 worker.begin(
                         program.name(),
                         run.microBatch(),

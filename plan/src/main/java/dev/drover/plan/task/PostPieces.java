@@ -45,7 +45,7 @@ final class PostPieces {
     private static final long SMALL_BYTES = 1 << 12;
     /** Pieces of one level are put together until each has this share of its bytes. */
     private static final int MOST_PIECES = 24;
-    /** Gathers, and sums of terms, wait for each other until their results have so many bytes. */
+    /** Gathers wait for each other until their results have so many bytes, sums of terms until operands or results have. */
     private static final long JOINED_BYTES = 25L << 20;
 
     private final StepParts parts;
@@ -285,7 +285,11 @@ final class PostPieces {
                 bytes = 0;
             }
             pieceById.put(sum.id(), piece);
-            bytes += sum.shape().sizeBytes();
+            bytes += Math.max(
+                    sum.shape().sizeBytes(),
+                    sum.operands().stream()
+                            .mapToLong(operand -> operand.shape().sizeBytes())
+                            .sum());
         }
         return sums.isEmpty() ? 0 : piece + 1;
     }

@@ -61,6 +61,7 @@ class SimulatorTest {
         public ProgramTime time(Program program, List<Integer> meshRanks) {
             return new ProgramTime(
                     program.phase() == Phase.FORWARD ? 1_000_000 : program.phase() == Phase.BACKWARD ? 2_000_000 : 0,
+                    0,
                     0);
         }
 

@@ -65,6 +65,12 @@ public record CollectiveTimes(int devices, Link link, int sharers, Measured meas
         };
     }
 
+    /** What each device takes of its time of computing, in nanoseconds; 0 where that was not measured. */
+    public double workNanos(CollectiveKind kind, long sizeBytes) {
+        String work = Measured.ALL_REDUCE_WORK + devices;
+        return measured.knows(work) ? measuredNanos(work, kind, sizeBytes) : 0;
+    }
+
     /**
      * The runtime exchanges pieces directly: an all-reduce of few bytes is one exchange of everything, one of many is a reduce-scatter and
      * an all-gather, which take half of it each.

@@ -19,8 +19,8 @@ final class MeasuredWork {
     private static final Map<String, String> KIND_BY_OPCODE = new HashMap<>();
 
     private static final String NONE = "none";
-    private static final String DOT = "dot";
-    private static final String CONVOLUTION = "convolution";
+    private static final String DOT = Measured.DOT;
+    private static final String CONVOLUTION = Measured.CONVOLUTION;
     private static final String PASS = "pass";
     private static final String TRANSCENDENTAL = "transcendental";
     private static final String KERNEL = "kernel";

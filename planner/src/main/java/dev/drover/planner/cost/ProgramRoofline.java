@@ -68,28 +68,36 @@ public final class ProgramRoofline implements ProgramCost {
         // An instruction takes of the kernels' time what it takes of the instructions'.
         double share = byInstruction == 0 ? 0 : compute / byInstruction;
         CollectiveOverlap overlap = new CollectiveOverlap();
+        double work = 0;
         for (Instruction instruction : program.computation().instructions()) {
             if (instruction.op() instanceof Collective exchange) {
-                overlap.collective(instruction, collectiveNanos(instruction, exchange, meshRanks));
+                CollectiveTimes times = times(exchange, meshRanks);
+                CollectiveKind kind =
+                        KIND_BY_OPCODE.getOrDefault(instruction.op().opcode(), CollectiveKind.ALL_REDUCE);
+                long bytes = exchangedBytes(instruction);
+                overlap.collective(instruction, times.nanos(kind, bytes));
+                work += times.workNanos(kind, bytes);
             } else {
                 overlap.compute(instruction, nanos[instruction.id()] * share);
             }
         }
         // Not rounded down, so that no sum of the same times is a bound above the step.
-        return new ProgramTime((long) Math.ceil(compute), Math.round(overlap.exposedNanos()));
+        return new ProgramTime((long) Math.ceil(compute), Math.round(overlap.exposedNanos()), Math.round(work));
     }
 
-    private double collectiveNanos(Instruction instruction, Collective exchange, List<Integer> meshRanks) {
+    private CollectiveTimes times(Collective exchange, List<Integer> meshRanks) {
         List<List<Integer>> groups = exchange.channel().groups().groups().stream()
                 .map(group -> group.stream().map(meshRanks::get).toList())
                 .toList();
-        CollectiveTimes times = CollectiveTimes.of(cluster, groups.isEmpty() ? List.of(meshRanks) : groups);
+        return CollectiveTimes.of(cluster, groups.isEmpty() ? List.of(meshRanks) : groups);
+    }
+
+    private static long exchangedBytes(Instruction instruction) {
         long operandBytes = 0;
         for (ArrayShape operand : leaves(instruction.operands())) {
             operandBytes += operand.sizeBytes();
         }
-        CollectiveKind kind = KIND_BY_OPCODE.getOrDefault(instruction.op().opcode(), CollectiveKind.ALL_REDUCE);
-        return times.nanos(kind, Math.max(operandBytes, instruction.shape().sizeBytes()));
+        return Math.max(operandBytes, instruction.shape().sizeBytes());
     }
 
     private static List<ArrayShape> leaves(List<Instruction> values) {
