@@ -245,12 +245,11 @@ final class TrainCommand implements Callable<Integer> {
             @Nullable StoredState before) {
         TrainingStep step = loaded.flat();
         List<String> names = step.inputs().stream().map(InputRole::name).toList();
-        long first = 0;
+        long from = before == null ? 0 : before.step();
         if (before != null) {
             work.doing("restoring");
             execution.restore(names, before);
-            first = before.step();
-            work.progress("going on after step " + first + " from " + before.folder());
+            work.progress("going on after step " + from + " from " + before.folder());
         }
         if (!hasLoss(loaded)) {
             work.progress("no output of " + loaded.source() + " is known to be its loss, so none is shown.\n"
@@ -269,8 +268,8 @@ final class TrainCommand implements Callable<Integer> {
         for (int done = 0, now; done < steps; done += now) {
             now = Math.min(Math.min(ahead, steps - done), every - done % every);
             work.doing("training");
-            Workers.feed(execution, inputs, first + done, now);
-            execution.run(first + done, now, reports -> {
+            Workers.feed(execution, inputs, from + done, now);
+            execution.run(from + done, now, reports -> {
                 double loss = step.loss() < 0 ? Double.NaN : Execution.scalar(reports, step.loss());
                 losses.add(loss);
                 double slowest = StepReport.slowestNanos(reports);
@@ -279,16 +278,18 @@ final class TrainCommand implements Callable<Integer> {
                 for (int rank = 0; rank < peaks.length; rank++) {
                     peaks[rank] = Math.max(peaks[rank], reports.get(rank).peakBytes());
                 }
-                progress(work, losses.size(), loss, slowest, loaded);
+                progress(work, from, losses.size(), loss, slowest, loaded);
             });
             boolean last = done + now == steps;
             if (saving != null && ((done + now) % every == 0 || last)) {
                 work.doing("saving");
-                saving.save(first + done + now, last ? 0 : first + Math.min(steps, done + now + every));
+                saving.save(from + done + now, last ? 0 : from + Math.min(steps, done + now + every));
             }
         }
         return new TrainingRecord(
                 loaded.source(),
+                before == null ? null : before.folder().toString(),
+                from + 1,
                 losses,
                 millis,
                 median(millis),
@@ -298,13 +299,14 @@ final class TrainCommand implements Callable<Integer> {
                 Arrays.stream(peaks).boxed().toList());
     }
 
-    private void progress(LongWork work, int count, double loss, double nanos, LoadedModel loaded) {
+    /** @param from steps of the state that was gone on from, which count too */
+    private void progress(LongWork work, long from, int count, double loss, double nanos, LoadedModel loaded) {
         if (count <= 5 || count % Math.max(1, steps / 20) == 0 || count == steps || work.isQuiet()) {
             work.progress(String.format(
                     Locale.ROOT,
                     "step %4d/%d%s  %8.2f ms  %,.0f %ss/s%s",
-                    count,
-                    steps,
+                    from + count,
+                    from + steps,
                     hasLoss(loaded) ? String.format(Locale.ROOT, "  loss %.4f", loss) : "",
                     nanos / 1e6,
                     loaded.samples() * 1e9 / nanos,
@@ -321,7 +323,7 @@ final class TrainCommand implements Callable<Integer> {
             lossWasFinite = true;
         } else if (lossWasFinite) {
             lossWasFinite = false;
-            work.progress("the loss is " + loss + " since step " + count
+            work.progress("the loss is " + loss + " since step " + (from + count)
                     + ".\nMaybe take a smaller learning rate, or look at the data.");
         }
     }
@@ -346,6 +348,8 @@ final class TrainCommand implements Callable<Integer> {
         if (json) {
             Map<String, @Nullable Object> out = new LinkedHashMap<>();
             out.put("model", record.model());
+            out.put("firstStep", record.firstStep());
+            out.put("resumedFrom", record.resumedFrom());
             out.put("losses", hasLoss ? record.losses() : List.of());
             out.put("stepMillis", record.medianStepMillis());
             out.put("stepMillisByStep", record.stepMillis());
@@ -364,7 +368,7 @@ final class TrainCommand implements Callable<Integer> {
         }
         System.out.printf(
                 Locale.ROOT,
-                "%s%d steps; %.2f ms a step (median), %,.0f %ss/s%s%n",
+                "%s%s; %.2f ms a step (median), %,.0f %ss/s%s%n",
                 hasLoss
                         ? String.format(
                                 Locale.ROOT,
@@ -372,7 +376,7 @@ final class TrainCommand implements Callable<Integer> {
                                 record.losses().get(0),
                                 record.losses().get(record.losses().size() - 1))
                         : "",
-                record.losses().size(),
+                record.stepsText(),
                 record.medianStepMillis(),
                 record.perSecond(),
                 record.unit(),

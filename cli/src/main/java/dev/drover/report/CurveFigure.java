@@ -17,10 +17,12 @@ final class CurveFigure {
     /**
      * The figure.
      *
+     * @param first number of the step of the first value
      * @param fromZero whether the vertical axis begins at 0
      * @param reference a horizontal line, such as what was predicted; NaN for none
      */
-    static String of(String title, List<Double> values, boolean fromZero, double reference, String referenceName) {
+    static String of(
+            String title, long first, List<Double> values, boolean fromZero, double reference, String referenceName) {
         double low = fromZero ? 0 : Double.POSITIVE_INFINITY;
         double high = Double.NEGATIVE_INFINITY;
         for (double value : values) {
@@ -62,15 +64,16 @@ final class CurveFigure {
                     ticks.text(tick)));
         }
         int count = values.size();
-        Ticks steps = Ticks.of(1, Math.max(2, count), Math.min(10, Math.max(1, count)));
+        long last = first + count - 1;
+        Ticks steps = Ticks.of((double) first, (double) Math.max(first + 1, last), Math.min(10, Math.max(1, count)));
         for (double tick : steps.values()) {
-            if (tick == Math.rint(tick) && tick >= 1 && tick <= count) {
+            if (tick == Math.rint(tick) && tick >= first && tick <= last) {
                 svg.append(String.format(
                         Locale.ROOT,
                         "<text x=%.1f y=%d text-anchor=middle>%d</text>",
-                        x((int) tick - 1, count),
+                        x((int) (tick - first), count),
                         HEIGHT - 20,
-                        (int) tick));
+                        (long) tick));
             }
         }
         svg.append(String.format(

@@ -83,10 +83,10 @@ public final class ReportPage {
         html.append("<h2>Training</h2><p>");
         html.append(String.format(
                 Locale.ROOT,
-                "Loss %.4f to %.4f in %d steps; %.2f ms a step (median), %,.0f %ss a second%s.",
+                "Loss %.4f to %.4f in %s; %.2f ms a step (median), %,.0f %ss a second%s.",
                 run.losses().get(0),
                 run.losses().get(run.losses().size() - 1),
-                run.losses().size(),
+                Html.escape(run.stepsText()),
                 run.medianStepMillis(),
                 run.perSecond(),
                 Html.escape(run.unit()),
@@ -98,9 +98,14 @@ public final class ReportPage {
                                 run.predictedStepMillis(),
                                 100 * (run.predictedStepMillis() / run.medianStepMillis() - 1))));
         html.append("</p>");
-        html.append(CurveFigure.of("Loss", run.losses(), false, Double.NaN, ""));
+        html.append(CurveFigure.of("Loss", run.firstStep(), run.losses(), false, Double.NaN, ""));
         html.append(CurveFigure.of(
-                "Milliseconds of a step", run.stepMillis(), true, run.predictedStepMillis(), "predicted"));
+                "Milliseconds of a step",
+                run.firstStep(),
+                run.stepMillis(),
+                true,
+                run.predictedStepMillis(),
+                "predicted"));
     }
 
     private void time() {

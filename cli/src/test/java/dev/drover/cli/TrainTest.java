@@ -23,6 +23,10 @@ class TrainTest {
     Path folder;
 
     private JsonNode train(String name, String... more) throws IOException {
+        return new ObjectMapper().readTree(run(name, more).out());
+    }
+
+    private CommandRun run(String name, String... more) throws IOException {
         List<String> args = new ArrayList<>(List.of(
                 "train",
                 GPT,
@@ -36,7 +40,7 @@ class TrainTest {
         args.addAll(List.of(more));
         CommandRun run = CommandRun.of(args.toArray(String[]::new));
         assertThat(run.exitCode()).as(run.err()).isZero();
-        return new ObjectMapper().readTree(run.out());
+        return run;
     }
 
     private Path data() throws IOException {
@@ -58,6 +62,8 @@ class TrainTest {
         JsonNode result = train("four", "--workers", "4", "--stages", "2", "--mesh", "2", "--micro-batches", "2");
         List<Double> four = losses(result);
         assertThat(one).hasSize(6);
+        assertThat(result.get("firstStep").asInt()).isEqualTo(1);
+        assertThat(result.get("resumedFrom").isNull()).isTrue();
         assertThat(one.get(5)).isLessThan(one.get(0) - 0.05);
         for (int i = 0; i < 6; i++) {
             assertThat(four.get(i)).isCloseTo(one.get(i), org.assertj.core.data.Offset.offset(1e-4));
@@ -114,11 +120,22 @@ class TrainTest {
         // As if it had been ended after step 2, while it wrote the next.
         deleteAll(state.resolve("step-000000006"));
         Files.delete(state.resolve("step-000000004/index.json"));
-        List<Double> rest = losses(train("goes-on", "--workers", "1", "--checkpoint", state.toString()));
+        CommandRun resumed = run("goes-on", "--workers", "1", "--checkpoint", state.toString());
+        JsonNode result = new ObjectMapper().readTree(resumed.out());
+        List<Double> rest = losses(result);
         for (int i = 2; i < 6; i++) {
             assertThat(rest.get(i - 2)).isCloseTo(all.get(i), org.assertj.core.data.Offset.offset(1e-4));
         }
         assertThat(state.resolve("step-000000008/index.json")).exists();
+        // Steps are counted from those of the checkpoint wherever they are told.
+        String from = state.resolve("step-000000002").toString();
+        assertThat(resumed.err())
+                .contains("going on after step 2 from " + from, "step    3/8 ", "step    8/8 ")
+                .doesNotContain("step    1/", "step    2/");
+        assertThat(result.get("firstStep").asInt()).isEqualTo(3);
+        assertThat(result.get("resumedFrom").asText()).isEqualTo(from);
+        assertThat(Files.readString(Path.of(result.get("report").asText())))
+                .contains("in steps 3 to 8 (resumed from " + from + ")");
     }
 
     /** A checkpoint that cannot be written costs nothing but itself: losses go on, and the next one is written. */

@@ -44,6 +44,8 @@ class ReportPageTest {
                 line -> {});
         TrainingRecord record = new TrainingRecord(
                 "<model> & 'more'",
+                "state/step-000000996",
+                997,
                 List.of(2.5, 2.0, Double.NaN, 1.5),
                 List.of(12.0, 10.0, 11.0, 10.0),
                 10,
@@ -105,6 +107,16 @@ class ReportPageTest {
         Ticks small = Ticks.of(0, 0.0123, 5);
         assertThat(small.values().stream().map(small::text)).containsExactly("0.000", "0.005", "0.010");
         assertThat(Ticks.of(3, 3, 5).values()).isNotEmpty();
+    }
+
+    /** A training that goes on counts its steps from those of the checkpoint, in words and along the curves. */
+    @Test
+    void stepsGoOnFromTheCheckpoint() {
+        assertThat(page).contains("in steps 997 to 1000 (resumed from state/step-000000996);");
+        for (int step = 997; step <= 1000; step++) {
+            assertThat(count("text-anchor=middle>" + step + "</text>")).isEqualTo(2);
+        }
+        assertThat(page).doesNotContain("text-anchor=middle>1</text>");
     }
 
     @Test
