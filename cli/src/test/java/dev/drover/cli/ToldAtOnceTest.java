@@ -77,7 +77,7 @@ class ToldAtOnceTest {
         List<String> command = List.of("train", MLP, "--run-folder", at("run"), "--checkpoint", at("other"));
         assertAtOnce(command, "must hold a checkpoint");
         Files.writeString(folder.resolve("other/index.json"), "{");
-        assertAtOnce(command, "The checkpoint's index (", "must be JSON: ");
+        assertAtOnce(command, "The checksum (none) at the end of the checkpoint's index (");
     }
 
     @Test

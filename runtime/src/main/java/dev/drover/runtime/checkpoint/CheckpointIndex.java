@@ -12,6 +12,7 @@ import dev.drover.plan.RecordText;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -21,22 +22,39 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
  * What a checkpoint holds: {@code index.json} beside the safetensors files of the workers. Written last; a folder without it is no
- * checkpoint.
+ * checkpoint. The last line of the file is the {@link Checksum} of all that stands before it:
  *
- * @param version {@link #VERSION}, or 1, in which pieces have no checksums
+ * <pre>
+ *   {
+ *     "version" : 3,
+ *     ..
+ *     "values" : [ .. ],
+ *     "indexCrc32c" : "89abcdef"
+ *   }
+ * </pre>
+ *
+ * @param version {@link #VERSION}; 2, in which the index has no checksum of its own; or 1, in which pieces have none either
  * @param step steps that were done
  * @param values by name of the training step's input
  */
 public record CheckpointIndex(int version, long step, List<StoredValue> values) {
 
-    public static final int VERSION = 2;
+    public static final int VERSION = 3;
     private static final int WITHOUT_CHECKSUMS = 1;
     private static final String FILE = "index.json";
     private static final String FOLDER_PREFIX = "step-";
+    /** Letter by letter, so that no change of it goes unseen. */
+    private static final String END = ",\n  \"indexCrc32c\" : \"%s\"\n}\n";
+
+    private static final Pattern SIGNED =
+            Pattern.compile("(?s)(.*)" + Pattern.quote(END).replace("%s", "\\E([0-9a-f]{8})\\Q"));
+    private static final Pattern VERSION_KEY = Pattern.compile("\"version\"\\s*:\\s*([0-9]{1,9})\\b");
 
     /**
      * A state value.
@@ -158,7 +176,8 @@ public record CheckpointIndex(int version, long step, List<StoredValue> values) 
                     StandardOpenOption.CREATE,
                     StandardOpenOption.WRITE,
                     StandardOpenOption.TRUNCATE_EXISTING)) {
-                ByteBuffer bytes = ByteBuffer.wrap(mapper.writeValueAsBytes(this));
+                ByteBuffer bytes =
+                        ByteBuffer.wrap(signed(mapper.writeValueAsString(this)).getBytes(StandardCharsets.UTF_8));
                 while (bytes.hasRemaining()) {
                     channel.write(bytes);
                 }
@@ -188,26 +207,68 @@ public record CheckpointIndex(int version, long step, List<StoredValue> values) 
         }
     }
 
+    /** An index with its own checksum at the end. */
+    static String signed(String json) {
+        String body = json.substring(0, json.lastIndexOf('}')).stripTrailing();
+        return body + END.formatted(Checksum.of(body.getBytes(StandardCharsets.UTF_8)));
+    }
+
+    /** Reads the index of a checkpoint. Fails with {@link UserError} where it was changed since it was written. */
     public static CheckpointIndex read(Path folder) {
         Path file = folder.resolve(FILE);
+        String text;
         try {
-            RecordText read =
-                    RecordText.parse(new ObjectMapper(), Files.readString(file), "checkpoint's index", file.toString());
-            int version = read.tree().path("version").asInt(VERSION);
-            if (version != VERSION && version != WITHOUT_CHECKSUMS) {
-                throw new UserError(
-                        "The version (" + version + ") of checkpoint (" + folder + ") must be " + WITHOUT_CHECKSUMS
-                                + " or " + VERSION + ".",
-                        "Maybe it was written by a newer Drover.");
-            }
-            if (version == WITHOUT_CHECKSUMS) {
-                withoutChecksums(read.tree());
-            }
-            return read.to(CheckpointIndex.class, Set.of());
+            // One letter a byte: damage need not be UTF-8.
+            text = Files.readString(file, StandardCharsets.ISO_8859_1);
         } catch (IOException e) {
             throw new UserError(
                     "The checkpoint's index (" + file + ") must be readable, but " + FileReason.of(e) + ".", e);
         }
+        Matcher signed = SIGNED.matcher(text);
+        boolean isSigned = signed.matches();
+        if (isSigned) {
+            checkSum(folder, signed.group(2), Checksum.of(signed.group(1).getBytes(StandardCharsets.ISO_8859_1)));
+        }
+        Matcher key = VERSION_KEY.matcher(text);
+        int version = key.find() ? Integer.parseInt(key.group(1)) : VERSION;
+        if (version < WITHOUT_CHECKSUMS || version > VERSION) {
+            throw new UserError(
+                    "The version (" + version + ") of checkpoint (" + folder + ") must be between " + WITHOUT_CHECKSUMS
+                            + " and " + VERSION + ".",
+                    "Maybe it was written by a newer Drover.");
+        }
+        if (version == VERSION && !isSigned) {
+            checkSum(folder, "none", "");
+        }
+        String json = isSigned ? signed.group(1) + "}" : text;
+        RecordText read = RecordText.parse(
+                new ObjectMapper(),
+                new String(json.getBytes(StandardCharsets.ISO_8859_1), StandardCharsets.UTF_8),
+                "checkpoint's index",
+                file.toString());
+        if (version == WITHOUT_CHECKSUMS) {
+            withoutChecksums(read.tree());
+        }
+        return read.to(CheckpointIndex.class, Set.of());
+    }
+
+    private static void checkSum(Path folder, String written, String actual) {
+        if (!written.equals(actual)) {
+            throw new UserError(
+                    "The checksum (" + written + ") at the end of the checkpoint's index (" + folder.resolve(FILE)
+                            + ") must be the CRC-32C of what is before it, which was changed or damaged after it was"
+                            + " saved.",
+                    advice(folder));
+        }
+    }
+
+    /** What to do about a checkpoint that is not as it was saved. */
+    static String advice(Path folder) {
+        return "Maybe it was changed after it was saved; copy the files again from where they are whole"
+                + before(folder)
+                        .map(older -> ", or move that folder away to go on from " + older.getFileName())
+                        .orElse("")
+                + ".";
     }
 
     private static void withoutChecksums(JsonNode index) {

@@ -8,6 +8,13 @@ import java.util.zip.CRC32C;
 public final class Checksum {
     private final CRC32C sum = new CRC32C();
 
+    /** The text of these bytes. */
+    static String of(byte[] bytes) {
+        Checksum sum = new Checksum();
+        sum.add(ByteBuffer.wrap(bytes));
+        return sum.text();
+    }
+
     /** Adds the bytes from position to limit, both of which stay. */
     public void add(ByteBuffer bytes) {
         sum.update(bytes.duplicate());

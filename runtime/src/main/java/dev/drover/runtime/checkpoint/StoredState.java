@@ -91,7 +91,7 @@ public record StoredState(Path folder, long step, boolean hasChecksums, Map<Stri
                     "The checksums (CRC-32C) of checkpoint (" + folder
                             + ") must be those of its bytes, which were changed or damaged after they were saved: "
                             + firstOf(problems) + ".",
-                    advice(folder));
+                    CheckpointIndex.advice(folder));
         }
     }
 
@@ -99,7 +99,7 @@ public record StoredState(Path folder, long step, boolean hasChecksums, Map<Stri
         try {
             return files.computeIfAbsent(piece.file(), name -> Safetensors.open(folder.resolve(name)));
         } catch (UserError e) {
-            throw new UserError(String.valueOf(e.getMessage()), advice(folder));
+            throw new UserError(String.valueOf(e.getMessage()), CheckpointIndex.advice(folder));
         }
     }
 
@@ -107,14 +107,6 @@ public record StoredState(Path folder, long step, boolean hasChecksums, Map<Stri
         int told = Math.min(problems.size(), MOST_PROBLEMS);
         return String.join(", ", problems.subList(0, told))
                 + (told < problems.size() ? ", and " + (problems.size() - told) + " more" : "");
-    }
-
-    private static String advice(Path folder) {
-        return "Maybe it was changed after it was saved; copy the files again from where they are whole"
-                + CheckpointIndex.before(folder)
-                        .map(older -> ", or move that folder away to go on from " + older.getFileName())
-                        .orElse("")
-                + ".";
     }
 
     private static void checkModel(Path folder, Map<String, StoredValue> values, Map<String, ArrayShape> shapeByName) {
@@ -182,7 +174,8 @@ public record StoredState(Path folder, long step, boolean hasChecksums, Map<Stri
     }
 
     private static UserError wrong(Path folder, String what, String must) {
-        return new UserError("The " + what + " in checkpoint (" + folder + ") must " + must + ".", advice(folder));
+        return new UserError(
+                "The " + what + " in checkpoint (" + folder + ") must " + must + ".", CheckpointIndex.advice(folder));
     }
 
     private static TensorSlice slice(Piece piece, ArrayShape whole) {

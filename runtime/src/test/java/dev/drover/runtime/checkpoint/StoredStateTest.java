@@ -15,8 +15,10 @@ import dev.drover.runtime.wire.TensorBytes;
 import dev.drover.safetensors.Safetensors;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
@@ -90,11 +92,22 @@ class StoredStateTest {
                 checksum(literal));
     }
 
+    /** The index without its own checksum and spaces. */
+    private String unsigned() throws IOException {
+        return Files.readString(folder.resolve("index.json"))
+                .replaceAll("\\s+", "")
+                .replaceFirst(",\"indexCrc32c\":\"\\w{8}\"", "");
+    }
+
+    /** Changes the index as one who knows how to sign it. */
     private void edit(String from, String to) throws IOException {
-        Path index = folder.resolve("index.json");
-        String text = Files.readString(index).replaceAll("\\s+", "");
+        String text = unsigned();
         assertThat(text).contains(from);
-        Files.writeString(index, text.replace(from, to));
+        write(CheckpointIndex.signed(text.replace(from, to)));
+    }
+
+    private void write(String index) throws IOException {
+        Files.writeString(folder.resolve("index.json"), index);
     }
 
     private void assertRefused(Map<String, ArrayShape> state, String... parts) {
@@ -167,7 +180,7 @@ class StoredStateTest {
         Path file = folder.resolve("rank-1.safetensors");
         byte[] bytes = Files.readAllBytes(file);
         for (int length : new int[] {bytes.length - 1, 20, 0}) {
-            Files.write(file, java.util.Arrays.copyOf(bytes, length));
+            Files.write(file, Arrays.copyOf(bytes, length));
             assertRefused(STATE, "rank-1.safetensors", "Maybe it was changed after it was saved; copy the files again");
         }
     }
@@ -222,19 +235,56 @@ class StoredStateTest {
                 .hasMessageContaining("tensor input:0 of file rank-1.safetensors (w, ");
     }
 
+    /** Any bit and any cut of the index is told as such, with its name and the checkpoint before. */
+    @Test
+    void anIndexThatWasChangedIsRefused() throws IOException {
+        save(5);
+        Path index = folder.resolve("index.json");
+        byte[] bytes = Files.readAllBytes(index);
+        String[] told = {
+            "at the end of the checkpoint's index (" + index + ") must be the CRC-32C of what is before it",
+            "move that folder away to go on from step-000000005."
+        };
+        for (int bit = 0; bit < 8 * bytes.length; bit++) {
+            byte[] flipped = bytes.clone();
+            flipped[bit / 8] ^= (byte) (1 << bit % 8);
+            Files.write(index, flipped);
+            assertRefused(STATE, told);
+        }
+        for (int length = bytes.length - 1; length >= 0; length -= 11) {
+            Files.write(index, Arrays.copyOf(bytes, length));
+            assertRefused(STATE, told);
+        }
+        // As an editor leaves it.
+        String text = new String(bytes, StandardCharsets.UTF_8);
+        write(text.replace("\"step\" : 7", "\"step\" : 6"));
+        assertRefused(STATE, told);
+        write(text.replaceAll("\\s+", ""));
+        assertRefused(STATE, told);
+        Files.write(index, bytes);
+        assertThat(StoredState.open(root, STATE).step()).isEqualTo(7);
+    }
+
+    @Test
+    void oneWithoutAChecksumOfItsIndexIsReadWithThoseOfItsPieces() throws IOException {
+        write(unsigned().replace("\"version\":3", "\"version\":2"));
+        StoredState stored = StoredState.open(root, STATE);
+        assertThat(stored.hasChecksums()).isTrue();
+        assertThat(stored.value("w").doubles()).containsExactly(0, 1, 2, 3, 4, 5, 6, 7);
+    }
+
     @Test
     void oneOfAnOlderDroverIsReadUnchecked() throws IOException {
-        Path index = folder.resolve("index.json");
-        String text = Files.readString(index).replaceAll("\\s+", "");
-        Files.writeString(index, text.replace("\"version\":2", "\"version\":1").replaceAll(",\"crc32c\":\"\\w*\"", ""));
+        String text = unsigned().replace("\"version\":3", "\"version\":2");
+        write(text.replace("\"version\":2", "\"version\":1").replaceAll(",\"crc32c\":\"\\w*\"", ""));
         StoredState stored = StoredState.open(root, STATE);
         assertThat(stored.hasChecksums()).isFalse();
         assertThat(stored.value("w").doubles()).containsExactly(0, 1, 2, 3, 4, 5, 6, 7);
-        Files.writeString(index, text.replaceFirst(",\"crc32c\":\"\\w*\"", ""));
+        write(text.replaceFirst(",\"crc32c\":\"\\w*\"", ""));
         assertRefused(STATE, "The key (values[0].pieces[0].crc32c)", "must be given");
-        Files.writeString(index, text.replaceFirst("\"crc32c\":\"\\w*\"", "\"crc32c\":\"\""));
+        write(text.replaceFirst("\"crc32c\":\"\\w*\"", "\"crc32c\":\"\""));
         assertRefused(STATE, "The pieces of value (w)", "must have checksums");
-        Files.writeString(index, text.replace("\"version\":2", "\"version\":3"));
-        assertRefused(STATE, "The version (3)", "must be 1 or 2.", "Maybe it was written by a newer Drover.");
+        write(text.replace("\"version\":2", "\"version\":4"));
+        assertRefused(STATE, "The version (4)", "must be between 1 and 3.", "Maybe it was written by a newer Drover.");
     }
 }
