@@ -3,6 +3,7 @@ package dev.drover.cli;
 import dev.drover.ir.UserError;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.InputRole;
+import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.init.Distribution;
 import dev.drover.ir.init.InitialValue;
@@ -23,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +40,9 @@ record ModelInputs(InitialState initial, Map<Integer, GivenValue> values, Map<In
     /** Different bytes, which are the tokens of a text. */
     private static final int BYTES = 256;
 
+    private static final ModelInputs NOTHING = new ModelInputs(InitialState.NONE, Map.of(), Map.of(), "");
+
+    private static final int NAMED_AT_MOST = 10;
     private static final int STEPS_AHEAD = 8;
     private static final long AHEAD_BYTES = 256L << 20;
 
@@ -161,21 +166,69 @@ record ModelInputs(InitialState initial, Map<Integer, GivenValue> values, Map<In
 
     /** Values from a safetensors file, one for each input. */
     static ModelInputs ofTensors(TrainingStep step, Path file) {
-        return ofValues(step, TensorFile.inputs(step, file), "inputs are from " + file);
+        Map<Integer, GivenValue> given = TensorFile.inputs(step, file);
+        TensorFile.refuseMissing(file, "inputs", names(step, missing(step, given)));
+        return NOTHING.with(step, given, "inputs are from " + file);
     }
 
-    private static ModelInputs ofValues(TrainingStep step, List<GivenValue> given, String note) {
-        Map<Integer, GivenValue> values = new TreeMap<>();
-        Map<Integer, BatchSource> sources = new TreeMap<>();
-        boolean[] stateByInput = step.stateByInput();
-        for (int i = 0; i < given.size(); i++) {
-            if (!stateByInput[i]) {
-                sources.put(i, BatchSource.fixed(given.get(i)));
-            } else {
-                values.put(i, given.get(i));
-            }
+    /**
+     * Values from a safetensors file. Inputs that are not there get what {@link #of} gives them, unless outputs are given that depend on
+     * them.
+     *
+     * @param expected a file of outputs that belong to the inputs; null if there is none
+     */
+    static ModelInputs ofSomeTensors(LoadedModel model, Path file, @Nullable Path expected, long seed) {
+        TrainingStep step = model.flat();
+        Map<Integer, GivenValue> given = TensorFile.inputs(step, file);
+        List<Integer> missing = missing(step, given);
+        if (expected != null) {
+            List<List<Instruction>> users = step.graph().entry().users();
+            List<Instruction> parameters = step.graph().entry().parameters();
+            List<Integer> needed = missing.stream()
+                    .filter(i -> !users.get(parameters.get(i).id()).isEmpty())
+                    .toList();
+            TensorFile.refuseMissing(
+                    file, "inputs that the outputs in " + expected + " depend on", names(step, needed));
         }
-        return new ModelInputs(InitialState.NONE, values, sources, note);
+        if (missing.isEmpty()) {
+            return NOTHING.with(step, given, "inputs are from " + file);
+        }
+        return of(model, null, seed)
+                .with(
+                        step,
+                        given,
+                        "inputs are from " + file + "; " + missing.size() + " of "
+                                + step.inputs().size()
+                                + " are not there and get the values that they have without --inputs: "
+                                + TensorFile.some(names(step, missing), NAMED_AT_MOST));
+    }
+
+    private static List<Integer> missing(TrainingStep step, Map<Integer, GivenValue> given) {
+        return IntStream.range(0, step.inputs().size())
+                .filter(i -> !given.containsKey(i))
+                .boxed()
+                .toList();
+    }
+
+    private static List<String> names(TrainingStep step, List<Integer> inputs) {
+        return inputs.stream().map(i -> step.inputs().get(i).name()).toList();
+    }
+
+    /** These, but with the given values. */
+    private ModelInputs with(TrainingStep step, Map<Integer, GivenValue> given, String newNote) {
+        Map<Integer, InitialValue> rules = new TreeMap<>(initial.valueByInput());
+        rules.keySet().removeAll(given.keySet());
+        Map<Integer, GivenValue> newValues = new TreeMap<>(values);
+        Map<Integer, BatchSource> sources = new TreeMap<>(data);
+        boolean[] stateByInput = step.stateByInput();
+        given.forEach((input, value) -> {
+            if (stateByInput[input]) {
+                newValues.put(input, value);
+            } else {
+                sources.put(input, BatchSource.fixed(value));
+            }
+        });
+        return new ModelInputs(new InitialState(initial.seed(), rules), newValues, sources, newNote);
     }
 
     /** Of how many steps the data may be sent ahead: some, but large data fill the workers' memory. */
@@ -212,10 +265,10 @@ record ModelInputs(InitialState initial, Map<Integer, GivenValue> values, Map<In
      */
     ModelInputs moved(TrainingStep step, long seed) {
         SplittableRandom random = new SplittableRandom(seed);
-        List<GivenValue> out = new ArrayList<>();
+        Map<Integer, GivenValue> out = new TreeMap<>();
         for (Literal literal : whole(step, 0)) {
             if (!literal.dtype().isFloat()) {
-                out.add(GivenValue.of(literal));
+                out.put(out.size(), GivenValue.of(literal));
                 continue;
             }
             double places = 8 * lastPlace(literal.dtype());
@@ -223,9 +276,9 @@ record ModelInputs(InitialState initial, Map<Integer, GivenValue> values, Map<In
             for (int i = 0; i < values.length; i++) {
                 values[i] *= 1 + places * (2 * random.nextDouble() - 1);
             }
-            out.add(GivenValue.of(Literal.ofDoubles(literal.shape(), values)));
+            out.put(out.size(), GivenValue.of(Literal.ofDoubles(literal.shape(), values)));
         }
-        return ofValues(step, out, note);
+        return NOTHING.with(step, out, note);
     }
 
     /** The distance of 1 from the next greater number. */

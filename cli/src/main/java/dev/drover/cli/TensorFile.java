@@ -10,10 +10,13 @@ import dev.drover.runtime.data.GivenValue;
 import dev.drover.safetensors.Safetensors;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -25,6 +28,7 @@ import java.util.regex.Pattern;
 final class TensorFile {
     private static final Pattern NUMBERED = Pattern.compile("(\\D*)(\\d{1,9})");
     private static final int NAMED_AT_MOST = 3;
+    private static final int MISSING_AT_MOST = 20;
 
     private final Path file;
     private final String what;
@@ -36,9 +40,19 @@ final class TensorFile {
         this.tensors = Safetensors.open(file);
     }
 
-    /** A value for each input; of large ones not all is read. */
-    static List<GivenValue> inputs(TrainingStep step, Path file) {
+    /** By number, values of inputs, of some at least where it is by name; of large ones not all is read. */
+    static Map<Integer, GivenValue> inputs(TrainingStep step, Path file) {
         return new TensorFile(file, "inputs").values(inputNames(step), step.inputShapes());
+    }
+
+    /** Fails with {@link UserError}, naming those that are missing, if there are any. */
+    static void refuseMissing(Path file, String what, List<String> missing) {
+        if (!missing.isEmpty()) {
+            throw new UserError(
+                    "The tensors of file (" + file + ") must hold each of the model's " + what
+                            + ", since some are named as these, but have no " + some(missing, MISSING_AT_MOST) + ".",
+                    "Maybe see their names with drover inspect --inputs.");
+        }
     }
 
     /** A value for each output. One that updates an input has its name, the loss is {@code loss}; a step with metrics has no names. */
@@ -52,24 +66,29 @@ final class TensorFile {
                 case METRIC -> {}
             }
         }
-        return new TensorFile(file, "outputs")
-                .values(names, step.outputShapes()).stream()
-                        .map(GivenValue::literal)
-                        .toList();
+        Map<Integer, GivenValue> values = new TensorFile(file, "outputs").values(names, step.outputShapes());
+        List<String> missing = new ArrayList<>();
+        for (int i = 0; i < step.outputs().size(); i++) {
+            if (!values.containsKey(i)) {
+                missing.add(names.get(i));
+            }
+        }
+        refuseMissing(file, "outputs", missing);
+        return values.values().stream().map(GivenValue::literal).toList();
     }
 
     private static List<String> inputNames(TrainingStep step) {
         return step.inputs().stream().map(InputRole::name).toList();
     }
 
-    private List<GivenValue> values(List<String> names, List<ArrayShape> shapes) {
+    private Map<Integer, GivenValue> values(List<String> names, List<ArrayShape> shapes) {
         Set<String> given = new TreeSet<>(tensors.tensors().keySet());
         List<String> order = new ArrayList<>(given);
         boolean named = names.size() == shapes.size()
                 && new HashSet<>(names).size() == names.size()
                 && names.stream().anyMatch(given::contains);
         if (named) {
-            checkNames(names, given);
+            checkKnown(names, given);
             order = names;
         } else if (given.size() != shapes.size()) {
             throw new UserError(
@@ -77,33 +96,28 @@ final class TensorFile {
                             + shapes.size() + ").",
                     numbering(order, shapes.size()));
         }
-        List<GivenValue> out = new ArrayList<>();
+        Map<Integer, GivenValue> out = new TreeMap<>();
         for (int i = 0; i < shapes.size(); i++) {
+            if (!given.contains(order.get(i))) {
+                continue;
+            }
             GivenValue value = GivenValue.of(tensors, order.get(i));
             if (!value.shape().equals(shapes.get(i))) {
                 throw new UserError("The shape (" + value.shape() + ") of tensor (" + order.get(i) + ") in " + file
                         + " must be " + shapes.get(i) + ".");
             }
-            out.add(value);
+            out.put(i, value);
         }
         return out;
     }
 
-    private void checkNames(List<String> names, Set<String> given) {
-        Set<String> missing = new TreeSet<>(names);
-        missing.removeAll(given);
-        if (!missing.isEmpty()) {
-            throw new UserError(
-                    "The tensors of file (" + file + ") must hold each of the model's " + what
-                            + ", since some are named as these, but have no " + some(missing) + ".",
-                    "Maybe see their names with drover inspect --inputs.");
-        }
+    private void checkKnown(List<String> names, Set<String> given) {
         Set<String> others = new TreeSet<>(given);
         names.forEach(others::remove);
         if (!others.isEmpty()) {
             throw new UserError(
                     "The tensors of file (" + file + ") must be the model's " + what
-                            + ", since some are named as these, but hold " + some(others) + " too.",
+                            + ", since some are named as these, but hold " + some(others, NAMED_AT_MOST) + " too.",
                     "Maybe see their names with drover inspect --inputs.");
         }
     }
@@ -122,11 +136,14 @@ final class TensorFile {
         Set<String> others = new TreeSet<>(order);
         others.removeAll(missing);
         order.forEach(missing::remove);
-        return others.isEmpty() ? "Maybe add " + some(missing) + "." : "Maybe leave out " + some(others) + ".";
+        return others.isEmpty()
+                ? "Maybe add " + some(missing, NAMED_AT_MOST) + "."
+                : "Maybe leave out " + some(others, NAMED_AT_MOST) + ".";
     }
 
-    private static String some(Set<String> names) {
-        List<String> shown = names.stream().limit(NAMED_AT_MOST).toList();
+    /** The first names, and how many there are beside them. */
+    static String some(Collection<String> names, int most) {
+        List<String> shown = names.stream().limit(most).toList();
         int rest = names.size() - shown.size();
         return String.join(", ", shown) + (rest > 0 ? " and " + rest + " more" : "");
     }

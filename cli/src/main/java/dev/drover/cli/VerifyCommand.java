@@ -59,7 +59,9 @@ final class VerifyCommand implements Callable<Integer> {
     @Option(
             names = "--inputs",
             paramLabel = "F.safetensors",
-            description = "Inputs, named as the model's or numbered in their order (default: made up).")
+            description =
+                    "Inputs, named as the model's (those that are not there are made up), or numbered in their order"
+                            + " (default: all are made up).")
     @Nullable
     Path inputsFile;
 
@@ -120,8 +122,11 @@ final class VerifyCommand implements Callable<Integer> {
         }
         // Before the search, so that a wrong file is told at once.
         ModelInputs inputs = inputsFile != null
-                ? ModelInputs.ofTensors(step, inputsFile)
+                ? ModelInputs.ofSomeTensors(loaded, inputsFile, expectedFile, options.seed)
                 : ModelInputs.of(loaded, null, options.seed);
+        if (inputsFile != null) {
+            Output.progress(inputs.note());
+        }
         List<Literal> given = expectedFile != null ? TensorFile.outputs(step, expectedFile) : List.of();
         if (expectedFile == null || inProcess) {
             ThisMachine.checkWhole(step);
