@@ -48,7 +48,7 @@ final class RunOptions {
         if (threads < 0) {
             throw new UserError("The threads (" + threads + ") of a worker must be at least 1, or 0 for a fair share.");
         }
-        ThisMachine.checkThreads(threads);
+        ThisMachine.checkThreads(threads, "of a worker");
     }
 
     /** Fails with {@link UserError} where workers could not be started with these, which is told before work is done for them. */

@@ -108,6 +108,7 @@ final class SolveCommand implements Callable<Integer> {
         if (threads < 1) {
             throw new UserError("The threads (" + threads + ") must be at least 1.");
         }
+        ThisMachine.checkThreads(threads, "of the search");
         StrategyProblem read;
         try {
             long left = (long) (timeoutSeconds * 1e9) - (System.nanoTime() - start);

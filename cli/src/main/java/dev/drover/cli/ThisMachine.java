@@ -73,14 +73,33 @@ final class ThisMachine {
         }
     }
 
-    /** Fails with {@link UserError} where threads of a worker are more than the machine's processors can serve. */
-    static void checkThreads(int threads) {
+    /**
+     * Fails with {@link UserError} where threads are more than the machine's processors can serve.
+     *
+     * @param what they are of, such as {@code of a worker}
+     */
+    static void checkThreads(int threads, String what) {
         int most = MOST_THREADS_A_PROCESSOR * Runtime.getRuntime().availableProcessors();
         if (threads > most) {
             throw new UserError(
-                    "The threads (" + threads + ") of a worker must be at most " + most + ", "
+                    "The threads (" + threads + ") " + what + " must be at most " + most + ", "
                             + MOST_THREADS_A_PROCESSOR + " for each processor of this machine.",
                     "Maybe leave out --threads.");
+        }
+    }
+
+    /**
+     * Tells where workers have more threads, all together, than there are processors. Workers of one thread each are what a cluster of
+     * more devices than processors asks for.
+     *
+     * @param threads of each worker; 0 for a fair share
+     */
+    static void tellIfCrowded(int workers, int threads) {
+        int processors = Runtime.getRuntime().availableProcessors();
+        if (threads > 1 && (long) workers * threads > processors) {
+            Output.progress("the threads (" + workers + " workers of " + threads + ") are more than the processors ("
+                    + processors + ") of this machine, so they wait for each other; without --threads each worker has "
+                    + Workers.fairThreads(workers));
         }
     }
 }

@@ -134,6 +134,7 @@ final class TrainCommand implements Callable<Integer> {
         Planned planned = given != null ? given.compiled() : options.plan(loaded, 4);
         ThisMachine.checkMemory(planned.simulated().memory());
         int workers = planned.execution().workers().size();
+        ThisMachine.tellIfCrowded(workers, run.threads);
         boolean elsewhere = Presets.isElsewhere(planned.plan().cluster().name());
         predictedStepMillis = elsewhere ? Double.NaN : planned.simulated().stepNanos() / 1e6;
         predictedProcessorMillis = elsewhere ? Double.NaN : planned.simulated().processorNanos() / 1e6;

@@ -143,6 +143,9 @@ final class VerifyCommand implements Callable<Integer> {
         List<Trial> trials = new ArrayList<>();
         trials.add(new Trial(name, planned.execution()));
         int workers = planned.execution().workers().size();
+        if (!inProcess) {
+            ThisMachine.tellIfCrowded(workers, run.threads);
+        }
         for (int i = 0; i < random; i++) {
             trials.add(randomTrial(step, workers, options.seed * 1000 + i));
         }

@@ -38,7 +38,7 @@ final class Workers implements AutoCloseable {
     static Workers start(int count, int port, int threads, Path runFolder) {
         Path logs = logs(runFolder);
         Output.progress("starting " + count + " worker process" + (count == 1 ? "" : "es") + ", logs in " + logs);
-        int each = threads > 0 ? threads : Math.max(1, Runtime.getRuntime().availableProcessors() / count);
+        int each = threads > 0 ? threads : fairThreads(count);
         List<String> jvmOptions = new ArrayList<>(TorchWorkerMain.JVM_OPTIONS);
         String archive = System.getProperty(ARCHIVE);
         if (archive != null) {
@@ -49,6 +49,11 @@ final class Workers implements AutoCloseable {
         ClusterOptions options =
                 ClusterOptions.of(TorchWorkerMain.class.getName()).withPort(port);
         return new Workers(Cluster.start(options, launcher, count), logs);
+    }
+
+    /** The cores of this machine divided among workers. */
+    static int fairThreads(int workers) {
+        return Math.max(1, Runtime.getRuntime().availableProcessors() / workers);
     }
 
     /** Where workers log to. */

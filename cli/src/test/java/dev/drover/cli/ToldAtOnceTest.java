@@ -190,6 +190,9 @@ class ToldAtOnceTest {
                     List.of(command, MLP, "--run-folder", at("run"), "--threads", "100000"),
                     "The threads (100000) of a worker must be at most ");
         }
+        String problem = Files.writeString(folder.resolve("p.json"), "{}").toString();
+        assertAtOnce(
+                List.of("solve", problem, "--threads", "9999"), "The threads (9999) of the search must be at most ");
         String huge = "mlp:layers=2,hidden=4000000,features=1,batch=1";
         assertAtOnce(
                 List.of("verify", huge, "--run-folder", at("run")),
@@ -206,6 +209,29 @@ class ToldAtOnceTest {
                 .contains(") of 2 workers must be at most that of this machine (")
                 .contains("Maybe plan for this machine with --workers");
         assertThat(run.err()).doesNotContain("starting");
+    }
+
+    /** Only where it was asked for: by default, and with one thread each, more workers than processors are what everyone runs. */
+    @Test
+    void threadsThatWaitForEachOtherAreToldOnce() {
+        int processors = Runtime.getRuntime().availableProcessors();
+        int threads = Math.max(2, processors);
+        for (int each : new int[] {threads, 1, 0}) {
+            List<String> args =
+                    new ArrayList<>(List.of("verify", "mlp:layers=1,hidden=8,batch=8", "--cluster", "s1:2"));
+            args.addAll(List.of("--stages", "2", "--mesh", "1", "--micro-batches", "2", "--run-folder"));
+            args.addAll(List.of(
+                    Path.of("target", "runs", "threads-" + each).toString(), "--threads", String.valueOf(each)));
+            CommandRun run = CommandRun.of(args.toArray(new String[0]));
+            assertThat(run.exitCode()).as(run.err()).isZero();
+            String told = "drover: the threads (2 workers of " + each + ") are more than the processors (" + processors
+                    + ") of this machine";
+            if (each == threads) {
+                assertThat(run.err()).containsOnlyOnce(told);
+            } else {
+                assertThat(run.err()).doesNotContain("more than the processors");
+            }
+        }
     }
 
     @Test
