@@ -117,12 +117,17 @@ final class PlanOptions {
         int colon = preset.indexOf(':');
         String count = preset.substring(colon + 1);
         int workers = colon > 0 && count.matches("[1-9][0-9]{0,2}") ? Integer.parseInt(count) : 1;
-        Path all = Path.of(System.getProperty("user.home"), ".drover");
+        return () -> {
+            Path all = MachineFolder.choose(
+                    MachineFolder.all(), folder -> calibration(folder, workers).kept() != null, Output::progress);
+            return new MeasuringAlone(all.resolve("measuring"), calibration(all, workers), Output::progress).measure();
+        };
+    }
+
+    private static CachedCalibration calibration(Path all, int workers) {
         Path folder = all.resolve("calibration-" + workers);
-        return new MeasuringAlone(
-                all.resolve("measuring"),
-                new CachedCalibration(folder.resolve("figures.json"), new RuntimeCalibration(workers, folder)),
-                Output::progress);
+        return new CachedCalibration(
+                folder.resolve("figures.json"), new RuntimeCalibration(workers, folder), Output::progress);
     }
 
     SearchOptions searchOptions() {

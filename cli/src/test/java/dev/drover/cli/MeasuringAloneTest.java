@@ -54,7 +54,7 @@ class MeasuringAloneTest {
     private MeasuringAlone alone(Calibration measuring) {
         return new MeasuringAlone(
                 folder.resolve("measuring"),
-                new CachedCalibration(folder.resolve("calibration-1/figures.json"), measuring),
+                new CachedCalibration(folder.resolve("calibration-1/figures.json"), measuring, lines::add),
                 lines::add);
     }
 
@@ -117,12 +117,18 @@ class MeasuringAloneTest {
         }
     }
 
-    /** Where there can be no lock, such as in a folder that cannot be made, it is measured all the same; keeping it is another matter. */
+    /** Where there can be no lock and nothing can be kept, such as in a folder that cannot be made, it is measured all the same. */
     @Test
-    void withoutALockItIsMeasuredToo() throws IOException {
-        Path file = Files.writeString(folder.resolve("file"), "");
-        CachedCalibration cached = new CachedCalibration(folder.resolve("figures.json"), () -> FIGURES);
-        assertThat(new MeasuringAlone(file.resolve("below/measuring"), cached, lines::add).measure())
-                .isEqualTo(FIGURES);
+    void withoutALockOrAFileItIsMeasuredToo() throws IOException {
+        Path below = Files.writeString(folder.resolve("file"), "").resolve("below");
+        for (Path kept : List.of(folder.resolve("figures.json"), below.resolve("figures.json"))) {
+            CachedCalibration cached = new CachedCalibration(kept, () -> FIGURES, lines::add);
+            assertThat(new MeasuringAlone(below.resolve("measuring"), cached, lines::add).measure())
+                    .isEqualTo(FIGURES);
+        }
+        assertThat(lines)
+                .singleElement()
+                .asString()
+                .contains("cannot be kept in " + below.resolve("figures.json"), "the next run measures again");
     }
 }

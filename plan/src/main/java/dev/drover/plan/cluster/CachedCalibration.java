@@ -2,18 +2,22 @@ package dev.drover.plan.cluster;
 
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.drover.ir.FileReason;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps what another calibration measured in a file, so that plans for {@code local} are the same from run to run. Delete the file
- * to measure again; a file that cannot be read, or lacks something, is measured anew.
+ * to measure again; a file that cannot be read, or lacks something, is measured anew. Where the file cannot be written, what was
+ * measured serves this once, which is told.
+ *
+ * @param lines take what there is to tell
  */
-public record CachedCalibration(Path file, Calibration measuring) implements Calibration {
+public record CachedCalibration(Path file, Calibration measuring, Consumer<String> lines) implements Calibration {
     @Override
     public Figures measure() {
         Figures kept = kept();
@@ -43,9 +47,10 @@ public record CachedCalibration(Path file, Calibration measuring) implements Cal
             Path temporary = Files.createTempFile(parent, "calibration", ".json");
             mapper.writerWithDefaultPrettyPrinter().writeValue(temporary.toFile(), figures);
             Files.move(temporary, file, StandardCopyOption.REPLACE_EXISTING);
-            return figures;
         } catch (IOException e) {
-            throw new UncheckedIOException("The calibration must be written to " + file + ".", e);
+            lines.accept("what was measured of this machine cannot be kept in " + file + ", since " + FileReason.of(e)
+                    + "; the next run measures again");
         }
+        return figures;
     }
 }

@@ -105,7 +105,7 @@ class ClusterTest {
             measured.incrementAndGet();
             return FIXED.measure();
         };
-        CachedCalibration cached = new CachedCalibration(folder.resolve("a/b.json"), counting);
+        CachedCalibration cached = new CachedCalibration(folder.resolve("a/b.json"), counting, line -> {});
         assertThat(cached.measure()).isEqualTo(cached.measure()).isEqualTo(FIXED.measure());
         assertThat(measured).hasValue(1);
     }
@@ -125,7 +125,7 @@ class ClusterTest {
                 return measured.get() > 1;
             }
         };
-        CachedCalibration cached = new CachedCalibration(folder.resolve("b.json"), asking);
+        CachedCalibration cached = new CachedCalibration(folder.resolve("b.json"), asking, line -> {});
         for (int i = 0; i < 3; i++) {
             assertThat(cached.measure()).isEqualTo(FIXED.measure());
         }
