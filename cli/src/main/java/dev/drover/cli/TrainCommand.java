@@ -11,6 +11,7 @@ import dev.drover.planner.search.Layout;
 import dev.drover.planner.search.Planned;
 import dev.drover.report.ReportPage;
 import dev.drover.report.TrainingRecord;
+import dev.drover.runtime.WorkerFailure;
 import dev.drover.runtime.checkpoint.StoredState;
 import dev.drover.runtime.coordinator.Execution;
 import dev.drover.runtime.worker.StepReport;
@@ -149,7 +150,12 @@ final class TrainCommand implements Callable<Integer> {
                 Workers processes = Workers.start(workers, port.release(), run.threads, run.folder())) {
             work.doing("loading");
             Execution execution = processes.load(planned.execution(), inputs);
-            record = train(work, execution, loaded, planned, inputs, before);
+            try {
+                record = train(work, execution, loaded, planned, inputs, before);
+            } catch (WorkerFailure e) {
+                work.progress(whatIsLeft(before));
+                throw e;
+            }
             for (MemoryUse use : planned.simulated().memory()) {
                 memory.add(AllocatedMemory.of(
                         use,
@@ -163,6 +169,18 @@ final class TrainCommand implements Callable<Integer> {
             saves.tellLost();
         }
         return stored && (saves == null || !saves.isLost()) ? 0 : Main.NOT_SAVED;
+    }
+
+    /** After a failure: how far it went, and from where it can go on. */
+    private String whatIsLeft(@Nullable StoredState before) {
+        long from = before == null ? 0 : before.step();
+        Path saved = saves == null ? null : saves.newest();
+        saved = saved == null && before != null ? before.folder() : saved;
+        // By step, of each step that all have reported.
+        return "a worker failed; the last step that all have ended is " + (from + processorMillis.size())
+                + (saved != null
+                        ? "; the same command goes on from " + saved
+                        : "; no state is saved" + (checkpoint == null ? ", since there is no --checkpoint" : ""));
     }
 
     /** A disk that is full by now takes nothing of what was computed. */

@@ -5,12 +5,16 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.drover.runtime.checkpoint.CheckpointIndex;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -169,6 +173,44 @@ class TrainTest {
                 .containsOnlyOnce("the last state (step 12) is NOT saved; the newest that is, of step 10, is in ");
         assertThat(state.resolve("step-000000006/index.json")).exists();
         assertThat(state.resolve("step-000000010/index.json")).exists();
+    }
+
+    /** What an engineer wants to see of a worker that was killed in the midst of it, and from where to go on. */
+    @Test
+    @Timeout(value = 240, unit = TimeUnit.SECONDS)
+    void aKilledWorkerIsToldFirst() throws Exception {
+        Path state = folder.resolve("state");
+        List<String> args = new ArrayList<>(List.of("train", GPT, "-c", "s1:2", "--stages", "1", "--mesh", "2"));
+        args.addAll(List.of("--micro-batches", "1", "--steps", "1000000", "--data", data().toString()));
+        args.addAll(List.of("--checkpoint", state.toString(), "--checkpoint-every", "5"));
+        Path runFolder = Path.of("target", "runs", "killed");
+        args.addAll(List.of("--run-folder", runFolder.toString()));
+        Path log = runFolder.resolve("logs/rank-1.log");
+        Files.deleteIfExists(log);
+        CompletableFuture<CommandRun> running =
+                CompletableFuture.supplyAsync(() -> CommandRun.of(args.toArray(String[]::new)));
+        Pattern done = Pattern.compile("rank 1 \\(process ([0-9]+)\\): the first step is done");
+        Matcher found = done.matcher("");
+        while (!found.find() || !Files.exists(CheckpointIndex.folder(state, 5).resolve("index.json"))) {
+            assertThat(running).isNotDone();
+            Thread.sleep(50);
+            found = done.matcher(Files.exists(log) ? Files.readString(log) : "");
+        }
+        assertThat(isRun("kill", "-KILL", found.group(1))).isTrue();
+        CommandRun run = running.get();
+        assertThat(run.exitCode()).as(run.err()).isEqualTo(Main.WORKER_FAILED);
+        assertThat(run.err())
+                .containsPattern(
+                        "drover: a worker failed; the last step that all have ended is [0-9]+; the same command goes on from "
+                                + Pattern.quote(state.toString()) + "/step-[0-9]+\n")
+                .containsPattern(
+                        "drover: The worker \\(rank 1\\) failed( in task \\(.+\\))?: its process was ended by signal 9"
+                                + " \\(SIGKILL, exit code 137\\)[.]\nMaybe ")
+                .containsSubsequence(
+                        "The end of its log (",
+                        "load took ",
+                        "the first step is done",
+                        "The other workers:\n    rank 0 merely lost a peer, in task (");
     }
 
     /** Where the system lets this user make a small disk. */

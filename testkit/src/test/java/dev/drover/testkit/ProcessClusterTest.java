@@ -94,6 +94,16 @@ final class ProcessClusterTest {
         assertThat(failure.rank()).isEqualTo(2);
         assertThat(failure.reason()).isEqualTo("its process ended with exit code 9");
         assertThat(failure.lastLogLines()).contains("plain worker starts");
+        // Those that it took with it come after it and are not blamed.
+        assertThat(failure.others())
+                .containsExactly(
+                        "rank 0 merely lost a peer, in task (F5): connection closed by peer",
+                        "rank 1 merely lost a peer, in task (F5): connection closed by peer");
+        assertThat(failure.getMessage())
+                .startsWith(
+                        "The worker (rank 2) failed in task (F5): its process ended with exit code 9.\nThe end of its log (")
+                .containsSubsequence(
+                        "rank-2.log", "plain worker starts", "The other workers:", "rank 0 merely", "rank 1 merely");
     }
 
     private static WorkerFailure failureOf(String name, List<String> words) {
@@ -123,7 +133,11 @@ final class ProcessClusterTest {
             killer.join();
             assertThat(failure.rank()).isEqualTo(1);
             assertThat(failure.task()).isEqualTo("F8");
-            assertThat(failure.reason()).isEqualTo("its process was ended by signal 9 (exit code 137)");
+            assertThat(failure.reason()).isEqualTo("its process was ended by signal 9 (SIGKILL, exit code 137)");
+            assertThat(failure.getMessage()).contains("\nMaybe the system ended it because memory was short");
+            assertThat(failure.lastLogLines())
+                    .as("what it had done")
+                    .anyMatch(line -> line.matches("[0-9:.]+ rank 1 \\(process [0-9]+\\): load took [0-9]+ ms"));
         }
     }
 

@@ -9,6 +9,7 @@ import dev.drover.ir.UserError;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.runtime.WorkerFailure;
 import dev.drover.runtime.launch.Launcher;
+import dev.drover.runtime.launch.ProcessEnd;
 import dev.drover.runtime.launch.WorkerCommand;
 import dev.drover.runtime.launch.WorkerProcess;
 import dev.drover.runtime.wire.HostTensor;
@@ -185,15 +186,8 @@ public final class Cluster implements AutoCloseable {
         WorkerProcess process = launcher.launch(
                 new WorkerCommand(rank, options.workerMain(), worker.arguments(), worker.environment()));
         processes.set(rank, process);
-        CompletableFuture<?> unused = process.exit()
-                .thenAccept(code -> board.post(
-                        FailureBoard.Kind.EXIT, rank, registry.task(rank), "its process " + exitWords(code)));
-    }
-
-    private static String exitWords(int code) {
-        return code > 128 && code < 160
-                ? "was ended by signal " + (code - 128) + " (exit code " + code + ")"
-                : "ended with exit code " + code;
+        CompletableFuture<?> unused =
+                process.exit().thenAccept(code -> board.postEnd(rank, registry.task(rank), new ProcessEnd(code)));
     }
 
     public int size() {

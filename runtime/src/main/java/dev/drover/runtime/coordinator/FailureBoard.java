@@ -1,10 +1,13 @@
 package dev.drover.runtime.coordinator;
 
 import dev.drover.runtime.WorkerFailure;
+import dev.drover.runtime.launch.ProcessEnd;
 import dev.drover.runtime.launch.WorkerProcess;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
@@ -39,9 +42,17 @@ final class FailureBoard {
         }
     }
 
-    private record Sign(Kind kind, int rank, String task, String reason) {}
+    private record Sign(Kind kind, int rank, String task, String reason, String maybe) {
+        /** Of a worker that is not the first cause. */
+        String afterwards() {
+            return "rank " + rank
+                    + (kind == Kind.ECHO ? " merely lost a peer" : kind.isDecisive() ? " failed too" : " then was lost")
+                    + (task.isEmpty() ? "" : ", in task (" + task + ")") + ": " + reason;
+        }
+    }
 
     private static final int LOG_LINES = 20;
+    private static final int OTHERS_AT_MOST = 8;
     private static final long GRACE_MILLIS = 2000;
     /** Between the end of a process and the arrival of the last message that it sent. */
     private static final long SETTLE_MILLIS = 150;
@@ -54,9 +65,17 @@ final class FailureBoard {
         this.processByRank = processByRank;
     }
 
-    synchronized void post(Kind kind, int rank, String task, String reason) {
+    void post(Kind kind, int rank, String task, String reason) {
+        add(new Sign(kind, rank, task, reason, ""));
+    }
+
+    void postEnd(int rank, String task, ProcessEnd end) {
+        add(new Sign(Kind.EXIT, rank, task, "its process " + end.text(), end.maybe()));
+    }
+
+    private synchronized void add(Sign sign) {
         if (!closed) {
-            signs.add(new Sign(kind, rank, task, reason));
+            signs.add(sign);
             notifyAll();
         }
     }
@@ -85,8 +104,26 @@ final class FailureBoard {
                 cause.rank(),
                 cause.task(),
                 cause.reason(),
+                cause.maybe(),
                 process == null ? "" : process.logName(),
-                process == null ? List.of() : process.lastLogLines(LOG_LINES));
+                process == null ? List.of() : process.lastLogLines(LOG_LINES),
+                others(cause.rank()));
+    }
+
+    /** What came of the other workers until now, a line for each. */
+    private synchronized List<String> others(int failed) {
+        Map<Integer, Sign> firstByRank = new TreeMap<>();
+        for (Sign sign : signs) {
+            if (sign.rank() != failed) {
+                firstByRank.merge(sign.rank(), sign, (a, b) -> b.kind().compareTo(a.kind()) < 0 ? b : a);
+            }
+        }
+        List<String> lines = new ArrayList<>();
+        firstByRank.values().stream().limit(OTHERS_AT_MOST).forEach(sign -> lines.add(sign.afterwards()));
+        if (firstByRank.size() > OTHERS_AT_MOST) {
+            lines.add("and " + (firstByRank.size() - OTHERS_AT_MOST) + " more");
+        }
+        return lines;
     }
 
     private synchronized Sign cause() {

@@ -36,10 +36,14 @@ import java.io.StringWriter;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.LocalTime;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -61,6 +65,10 @@ public final class Worker {
     private static final long CLOSE_DEADLINE_SECONDS = 3;
     /** Short steps are reported together: a message takes the coordinator and the worker some tenths of a millisecond. */
     private static final long REPORT_NANOS = 200_000_000L;
+    /** Steps are noted in the log as seldom as this; calls that come with each step or value not at all. */
+    private static final long NOTE_NANOS = 10_000_000_000L;
+
+    private static final Set<String> NOT_NOTED = Set.of("run", "put", "fetch");
 
     private final WorkerOptions options;
     private final ExecutorService work = Executors.newSingleThreadExecutor(task -> new Thread(task, "worker"));
@@ -72,6 +80,7 @@ public final class Worker {
     private @Nullable Communicators communicators;
     private volatile @Nullable Workload workload;
     private volatile String call = "";
+    private long notedNanos = System.nanoTime() - NOTE_NANOS;
 
     private Worker(WorkerOptions options) {
         this.options = options;
@@ -103,6 +112,7 @@ public final class Worker {
         ExecutorService answers = Executors.newCachedThreadPool(task -> new Thread(task, "grpc"));
         Server server = listen(answers);
         link.register(options.rank(), options.host(), server.getPort(), this::currentTask);
+        note("ready");
         boolean told = waitForEnd();
         close();
         server.shutdown().awaitTermination(1, TimeUnit.SECONDS);
@@ -152,6 +162,20 @@ public final class Worker {
         return task.isEmpty() ? call : task;
     }
 
+    /** What this worker has done, in its log: what is left of it when it is killed. */
+    private void note(String what) {
+        System.err.println(LocalTime.now(ZoneId.systemDefault()).truncatedTo(ChronoUnit.MILLIS) + " rank "
+                + options.rank() + " (process " + ProcessHandle.current().pid() + "): " + what);
+    }
+
+    private void noteSteps(long done) {
+        long now = System.nanoTime();
+        if (now - notedNanos >= NOTE_NANOS) {
+            notedNanos = now;
+            note(done == 1 ? "the first step is done" : done + " steps are done");
+        }
+    }
+
     /** To standard error, which is this worker's log file. */
     private void log(String task, Throwable problem) {
         StringWriter stack = new StringWriter();
@@ -183,8 +207,12 @@ public final class Worker {
         private <A> void inOrder(String name, StreamObserver<A> out, Body<A> body) {
             work.execute(() -> {
                 call = name;
+                long startNanos = System.nanoTime();
                 try {
                     body.run(out);
+                    if (!NOT_NOTED.contains(name)) {
+                        note(name + " took " + TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNanos) + " ms");
+                    }
                     out.onCompleted();
                 } catch (UserError e) {
                     out.onError(Status.INVALID_ARGUMENT
@@ -263,6 +291,7 @@ public final class Worker {
                 try {
                     for (int i = 0; i < request.getSteps() && !call.isCancelled(); i++) {
                         ended.addSteps(message(workload().run(request.getFirstStep() + i)));
+                        noteSteps(request.getFirstStep() + i + 1);
                         if (System.nanoTime() - sentNanos >= REPORT_NANOS) {
                             o.onNext(ended.build());
                             ended.clear();
