@@ -85,7 +85,8 @@ public final class TimeCut {
         throw new UserError(
                 "The step (" + step.graph().name() + ") must be free of ops that mix samples to be cut into "
                         + microBatches + " micro-batches.\n" + (first == null ? "" : first.text()),
-                "Maybe plan with 1 micro-batch.");
+                "Maybe plan with --micro-batches 1, or, where an input is no batch, say so" + inRolesFile(step, "OTHER")
+                        + ".");
     }
 
     /** Counts up, the last input fastest. Returns false after the last combination. */
@@ -120,16 +121,35 @@ public final class TimeCut {
                         "The micro-batches (" + microBatches + ") of step ("
                                 + step.graph().name() + ") must divide the batch (" + shape.dim(0) + ") of input ("
                                 + step.inputs().get(i).name() + ").",
-                        "Maybe use " + largestDivisor(shape.dim(0), microBatches) + ".");
+                        "Maybe use --micro-batches " + largestDivisor(shape.dim(0), microBatches)
+                                + (shape.dim(0) == batchSize(step)
+                                        ? "."
+                                        : ", or, where it is no batch, say so" + inRolesFile(step, "OTHER", i) + "."));
             }
             out.add(dims);
         }
         if (out.stream().allMatch(dims -> dims.get(0) < 0) && microBatches > 1) {
             throw new UserError(
                     "The step (" + step.graph().name() + ") must have a batch input to be cut into micro-batches.",
-                    "Maybe name the batch inputs.");
+                    "Maybe say which it is" + inRolesFile(step, "BATCH") + ", or plan with --micro-batches 1.");
         }
         return out;
+    }
+
+    /** Where roles that were found are corrected, with the first input that could have been found wrongly. */
+    private static String inRolesFile(TrainingStep step, String role) {
+        boolean[] stateByInput = step.stateByInput();
+        int input = 0;
+        while (input < stateByInput.length - 1
+                && (stateByInput[input] || step.inputShapes().get(input).rank() == 0)) {
+            input++;
+        }
+        return inRolesFile(step, role, input);
+    }
+
+    private static String inRolesFile(TrainingStep step, String role, int input) {
+        return " in the file MODEL.roles.json beside the model, as in {\"inputs\": {\""
+                + step.inputs().get(input).name() + "\": \"" + role + "\"}}";
     }
 
     private static long largestDivisor(long batch, int atMost) {

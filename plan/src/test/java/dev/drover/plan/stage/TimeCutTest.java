@@ -88,8 +88,45 @@ class TimeCutTest {
                 .hasMessageContaining("to be cut into 2 micro-batches")
                 .hasMessageContaining("The op (subtract) of instruction (centred)")
                 .hasMessageContaining("operand (wide) is made from all samples")
-                .hasMessageContaining("Maybe plan with 1 micro-batch.");
+                .hasMessageContaining("Maybe plan with --micro-batches 1, or, where an input is no batch, say so")
+                .hasMessageContaining("MODEL.roles.json beside the model, as in {\"inputs\": {\"x\": \"OTHER\"}}.");
         assertSameInMicroBatches(step, 1);
+    }
+
+    /** Each refusal that roles which were found wrongly can cause says where they are corrected, and which option does without. */
+    @Test
+    void wrongRolesAreToldHowToCorrectThem() {
+        String body = """
+                  x = f32[8] parameter(0)
+                  y = f32[6] parameter(1)
+                  w = f32[] parameter(2)
+                  zero = f32[] constant(0)
+                  a = f32[] reduce(x, zero), dimensions={0}, to_apply=sum
+                  b = f32[] reduce(y, zero), dimensions={0}, to_apply=sum
+                  c = f32[] add(a, b)
+                  loss = f32[] multiply(c, w)
+                  ROOT out = (f32[]) tuple(loss)
+                """;
+        TrainingStep found = step("xyp", 2, body);
+        assertThatThrownBy(() -> TimeCut.cut(found, 4, false))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("must divide the batch (6) of input (y)")
+                .hasMessageEndingWith("Maybe use --micro-batches 3, or, where it is no batch, say so in the file"
+                        + " MODEL.roles.json beside the model, as in {\"inputs\": {\"y\": \"OTHER\"}}.");
+        assertThatThrownBy(() -> TimeCut.cut(found, 3, false))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("must divide the batch (8) of input (x)")
+                .hasMessageEndingWith("Maybe use --micro-batches 2.");
+        List<InputRole> none = found.inputs().stream()
+                .map(role -> new InputRole(
+                        role.kind() == InputRole.Kind.BATCH ? InputRole.Kind.OTHER : role.kind(), role.name()))
+                .toList();
+        TrainingStep without = new TrainingStep(found.graph(), none, found.outputs());
+        assertThatThrownBy(() -> TimeCut.cut(without, 2, false))
+                .isInstanceOf(UserError.class)
+                .hasMessageContaining("must have a batch input")
+                .hasMessageEndingWith("Maybe say which it is in the file MODEL.roles.json beside the model, as in"
+                        + " {\"inputs\": {\"x\": \"BATCH\"}}, or plan with --micro-batches 1.");
     }
 
     /** A count over the whole batch that depends on data alone is made beforehand, from the whole batch. */
