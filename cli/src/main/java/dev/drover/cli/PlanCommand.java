@@ -40,7 +40,7 @@ final class PlanCommand implements Callable<Integer> {
         }
         LoadedModel loaded = LoadedModel.load(model);
         long start = System.nanoTime();
-        Planned planned = options.plan(loaded, 4);
+        Planned planned = options.plan(loaded, StepMemory.of(loaded.flat()), 4);
         double millis = (System.nanoTime() - start) / 1e6;
         if (output != null) {
             Output.write(output, PlanText.print(planned.plan()));

@@ -8,6 +8,7 @@ import dev.drover.plan.cluster.Calibration;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.cluster.ClusterText;
 import dev.drover.plan.cluster.Presets;
+import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.plan.text.PlanText;
 import dev.drover.planner.search.PlanSearch;
 import dev.drover.planner.search.Planned;
@@ -149,16 +150,19 @@ final class PlanOptions {
         return sizes;
     }
 
-    /** Searches, and tells what it does. */
-    Planned plan(LoadedModel model, int absentWorkers) {
+    /**
+     * Searches, and tells what it does.
+     *
+     * @param memory of the model's step
+     */
+    Planned plan(LoadedModel model, DeviceMemory memory, int absentWorkers) {
         SearchOptions wanted = searchOptions();
         Cluster on;
         try (LongWork work = LongWork.begin("measuring")) {
             on = cluster(absentWorkers);
         }
         try (LongWork work = LongWork.begin("searching")) {
-            return PlanSearch.search(
-                    model.flat(), model.source(), on, StepMemory.of(model.flat()), wanted, work::progress);
+            return PlanSearch.search(model.flat(), model.source(), on, memory, wanted, work::progress);
         }
     }
 

@@ -13,14 +13,18 @@ import java.util.List;
 final class StepMemory {
     private StepMemory() {}
 
-    /** Fails, naming all of them, if workers have no kernels for some ops; to be asked before anything is planned or started. */
-    static void checkRuns(TrainingStep flat) {
+    /**
+     * Of a step that is to be run, which fails, naming all of them, if workers have no kernels for some ops; to be asked before anything is
+     * planned or started.
+     */
+    static DeviceMemory ofRun(TrainingStep flat) {
         List<String> without = Kernels.without(flat.graph().entry());
         if (!without.isEmpty()) {
             throw new UserError(
                     "The ops (" + String.join(", ", without) + ") of the model must be ones that workers can run.",
                     "Maybe lower the model without them; inspect, plan, explain and simulate work with it.");
         }
+        return ofKernels(flat);
     }
 
     /** Tells if there are ops that workers have no kernels for; whether there are. */
@@ -38,9 +42,10 @@ final class StepMemory {
      * be planned but not run, so it is estimated; so are steps with ops that have no kernel.
      */
     static DeviceMemory of(TrainingStep flat) {
-        if (tellIfNotRun(flat)) {
-            return DeviceMemory.ESTIMATE;
-        }
+        return tellIfNotRun(flat) ? DeviceMemory.ESTIMATE : ofKernels(flat);
+    }
+
+    private static DeviceMemory ofKernels(TrainingStep flat) {
         for (Instruction instruction : flat.graph().entry().instructions()) {
             if (instruction.op() instanceof Constant constant && constant.values() == null) {
                 return DeviceMemory.ESTIMATE;

@@ -15,9 +15,13 @@ record StoredPlan(Plan plan, LoadedModel model) {
 
     /** Compiles it and computes its costs anew. */
     Planned compiled() {
+        return compiled(StepMemory.of(model.flat()));
+    }
+
+    /** @param memory of the step */
+    Planned compiled(DeviceMemory memory) {
         Resharder resharder = new Resharder(plan.mesh(), new MeshCollectives(plan.cluster(), plan.mesh(), 0));
         ExecutionPlan execution = PlanCompiler.compile(model.flat(), plan, resharder);
-        DeviceMemory memory = StepMemory.of(model.flat());
         return new Planned(
                 plan,
                 execution,

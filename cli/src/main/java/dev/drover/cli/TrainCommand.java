@@ -6,6 +6,7 @@ import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.cluster.Presets;
+import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.planner.search.Layout;
 import dev.drover.planner.search.Planned;
@@ -127,12 +128,12 @@ final class TrainCommand implements Callable<Integer> {
     private int planAndTrain(PortClaim port) {
         StoredPlan given = options.storedIfPlan(subject, model);
         LoadedModel loaded = given != null ? given.model() : LoadedModel.load(subject);
-        StepMemory.checkRuns(loaded.flat());
+        DeviceMemory memoryOfStep = StepMemory.ofRun(loaded.flat());
         ModelInputs inputs = inputsFile != null
                 ? ModelInputs.ofTensors(loaded.flat(), inputsFile)
                 : ModelInputs.of(loaded, data, options.seed);
         StoredState before = stateBefore(loaded.flat());
-        Planned planned = given != null ? given.compiled() : options.plan(loaded, 4);
+        Planned planned = given != null ? given.compiled(memoryOfStep) : options.plan(loaded, memoryOfStep, 4);
         ThisMachine.checkMemory(planned.simulated().memory());
         int workers = planned.execution().workers().size();
         ThisMachine.tellIfCrowded(workers, run.threads);

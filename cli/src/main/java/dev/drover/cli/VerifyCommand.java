@@ -4,6 +4,7 @@ import dev.drover.ir.UserError;
 import dev.drover.ir.eval.Literal;
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.plan.lower.PlanCompiler;
+import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.sharding.RandomStrategies;
 import dev.drover.plan.sharding.Resharder;
@@ -117,9 +118,7 @@ final class VerifyCommand implements Callable<Integer> {
         StoredPlan stored = options.storedIfPlan(subject, model);
         LoadedModel loaded = stored != null ? stored.model() : LoadedModel.load(subject);
         TrainingStep step = loaded.flat();
-        if (!inProcess) {
-            StepMemory.checkRuns(step);
-        }
+        DeviceMemory memory = inProcess ? StepMemory.of(step) : StepMemory.ofRun(step);
         // Before the search, so that a wrong file is told at once.
         ModelInputs inputs = inputsFile != null
                 ? ModelInputs.ofSomeTensors(loaded, inputsFile, expectedFile, options.seed)
@@ -131,7 +130,7 @@ final class VerifyCommand implements Callable<Integer> {
         if (expectedFile == null || inProcess) {
             ThisMachine.checkWhole(step);
         }
-        Planned planned = stored != null ? stored.compiled() : options.plan(loaded, 4);
+        Planned planned = stored != null ? stored.compiled(memory) : options.plan(loaded, memory, 4);
         ThisMachine.checkMemory(planned.simulated().memory());
         try (LongWork work = LongWork.begin("verifying")) {
             return compare(port, step, inputs, given, planned, stored != null ? "the plan" : "the plan found");

@@ -204,8 +204,8 @@ class BadInputTest {
         }
     }
 
-    private String tiny(long memoryBytes) throws IOException {
-        return file("tiny.yaml", CommandRun.tinyCluster(memoryBytes)).toString();
+    private String small(long memoryBytes) throws IOException {
+        return file("small.yaml", CommandRun.smallCluster(memoryBytes)).toString();
     }
 
     /** No advice to use micro-batches where the step cannot be cut in time. */
@@ -224,10 +224,10 @@ class BadInputTest {
                   ROOT out = (f32[8,8]) tuple(v)
                 }
                 """);
-        CommandRun run = CommandRun.of("plan", mixing.toString(), "-c", tiny(200));
-        assertMistake(run, "The memory of cluster (tiny)", "Maybe use more devices or a smaller batch.");
+        CommandRun run = CommandRun.of("plan", mixing.toString(), "-c", small(200));
+        assertMistake(run, "The memory of cluster (small)", "Maybe use more devices or a smaller batch.");
         assertMistake(
-                CommandRun.of("plan", MLP, "-c", tiny(12000)),
+                CommandRun.of("plan", MLP, "-c", small(12000)),
                 "Maybe use more devices, more micro-batches or a smaller batch.");
     }
 

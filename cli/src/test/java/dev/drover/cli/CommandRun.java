@@ -1,9 +1,13 @@
 package dev.drover.cli;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,22 +47,12 @@ record CommandRun(int exitCode, String out, String err) {
         return new ProcessBuilder(command);
     }
 
-    /** The file of a cluster of two devices of this memory. */
-    static String tinyCluster(long memoryBytes) {
-        return """
-                name: tiny
-                deviceTypes:
-                - name: tiny
-                  flopsPerSecondByDType: {f32: 1.0e12}
-                  usableShare: 0.5
-                  memoryBytes: %d
-                  memoryBytesPerSecond: 1.0e11
-                  opOverheadNanos: 1000
-                hosts:
-                - {deviceType: tiny, count: 1, devicesPerHost: 2}
-                intraHost: {bytesPerSecond: 1.0e10, latencyNanos: 1000, shared: true}
-                interHost: {bytesPerSecond: 1.0e9, latencyNanos: 10000, shared: true}
-                """.formatted(memoryBytes);
+    /** The file of the cluster {@code small} of two devices, but with this memory. */
+    static String smallCluster(long memoryBytes) throws IOException {
+        String memory = "memoryBytes: 2000\n";
+        String text = Files.readString(Path.of("../plan/src/test/resources/clusters/small.yaml"));
+        assertThat(text).containsOnlyOnce(memory);
+        return text.replace(memory, "memoryBytes: " + memoryBytes + "\n");
     }
 
     /** What was printed for people about a failure: the lines of the last message, without progress. */

@@ -200,7 +200,7 @@ class ToldAtOnceTest {
                 ") of the unpartitioned model must be at most that of this machine (");
         // Plans for other machines are good plans, but not here.
         String cluster = Files.writeString(
-                        folder.resolve("large.yaml"), CommandRun.tinyCluster(1_000_000_000_000_000_000L))
+                        folder.resolve("large.yaml"), CommandRun.smallCluster(1_000_000_000_000_000_000L))
                 .toString();
         CommandRun run = CommandRun.of("train", huge, "--run-folder", at("run"), "-c", cluster, "--mesh", "2");
         assertThat(run.exitCode()).as(run.err()).isEqualTo(2);

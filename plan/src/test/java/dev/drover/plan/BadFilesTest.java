@@ -7,6 +7,10 @@ import dev.drover.ir.UserError;
 import dev.drover.plan.cluster.Cluster;
 import dev.drover.plan.cluster.ClusterText;
 import dev.drover.plan.text.PlanText;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiFunction;
@@ -14,20 +18,7 @@ import org.junit.jupiter.api.Test;
 
 /** Wrong cluster and plan files are told in one line, and one of advice at most, in the file's own words. */
 class BadFilesTest {
-    private static final String CLUSTER = """
-            name: small
-            deviceTypes:
-            - name: tiny
-              flopsPerSecondByDType: {f32: 1.0e12}
-              usableShare: 0.5
-              memoryBytes: 2000
-              memoryBytesPerSecond: 1.0e11
-              opOverheadNanos: 1000
-            hosts:
-            - {deviceType: tiny, count: 1, devicesPerHost: 2}
-            intraHost: {bytesPerSecond: 1.0e10, latencyNanos: 1000, shared: true}
-            interHost: {bytesPerSecond: 1.0e9, latencyNanos: 10000, shared: true}
-            """;
+    private static final String CLUSTER = small();
 
     private static final String PLAN = """
             {
@@ -53,6 +44,15 @@ class BadFilesTest {
                       "intraHost": {"bytesPerSecond": 1e10, "latencyNanos": 1000, "shared": true},
                       "interHost": {"bytesPerSecond": 1e9, "latencyNanos": 10000, "shared": true},
                       "measured": {"processors": 0, "nanosBySizeByKind": {}}}""");
+
+    /** Two devices; tests of the command line have them too. */
+    private static String small() {
+        try {
+            return Files.readString(Path.of("src/test/resources/clusters/small.yaml"));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
 
     /** What is replaced in a good file, by what, and what must be told. */
     private record Wrong(String good, String bad, String told) {}
