@@ -1,13 +1,9 @@
 package dev.drover.solver;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,45 +34,36 @@ final class Condenser {
 
     private final Tables tables = new Tables();
     private final Dominance dominance;
-    private final double[][] unary;
-    private final int[][] kept;
-    private final List<Links> edges = new ArrayList<>();
-    private final List<List<Use>> uses = new ArrayList<>();
-    private final ArrayDeque<Integer> work = new ArrayDeque<>();
+    private final Tables.Costs[] unary;
+    private final Tables.Values[] kept;
+    private final Links[] edges;
+    private final Use[][] uses;
+    private final IntQueue work = new IntQueue();
     /** Variables of two neighbours, which wait until no leaf is left: a leaf costs a row for each value, a chain a table. */
-    private final ArrayDeque<Integer> chains = new ArrayDeque<>();
+    private final IntQueue chains = new IntQueue();
 
     /** Variables of many edges, which wait until all around them is done: a look at one costs as much as at a hundred others. */
-    private final ArrayDeque<Integer> hubs = new ArrayDeque<>();
+    private final IntQueue hubs = new IntQueue();
 
     private final boolean[] queued;
     private final boolean[] gone;
     private final List<Step> steps = new ArrayList<>();
-    private final Map<List<Object>, Best> bestByLook = new HashMap<>();
+    private final Memo<Tables.Values> staying = new Memo<>();
+    private final Memo<Best> bestOnes = new Memo<>();
     private double constant;
 
     /** What a variable uses in the rows {@code start .. end - 1}, by its present values. */
     private static final class Use {
+        private static final Use[] NONE = {};
+
         private final int start;
         private final int end;
-        private final long[] usage;
+        private final Tables.Usage usage;
 
-        Use(int start, int end, long[] usage) {
+        Use(int start, int end, Tables.Usage usage) {
             this.start = start;
             this.end = end;
             this.usage = usage;
-        }
-
-        private int start() {
-            return start;
-        }
-
-        private int end() {
-            return end;
-        }
-
-        private long[] usage() {
-            return usage;
         }
     }
 
@@ -118,20 +105,43 @@ final class Condenser {
 
     /** The best values of a variable for each pair of its neighbours' values. */
     private static final class Best {
-        /** Least costs, null if the variable cannot go. */
-        private final double @Nullable [] cost;
+        private static final Best NONE = new Best(new double[0], new int[0], 0, List.of());
+
+        /** Least costs, none if the variable cannot go. */
+        private final double[] cost;
         /** Positions of the best values. */
         private final int[] best;
         /** Neighbour on which the use depends: 0 or 1. */
         private final int side;
         /** Per use, by the value of that neighbour. */
-        private final long[][] usage;
+        private final List<Tables.Usage> usage;
 
-        Best(double @Nullable [] cost, int[] best, int side, long[][] usage) {
+        private Tables.@Nullable Costs row;
+        private Tables.@Nullable Table table;
+
+        Best(double[] cost, int[] best, int side, List<Tables.Usage> usage) {
             this.cost = cost;
             this.best = best;
             this.side = side;
             this.usage = usage;
+        }
+
+        private Tables.Costs row(Tables tables) {
+            Tables.Costs known = row;
+            if (known == null) {
+                known = tables.costs(cost);
+                row = known;
+            }
+            return known;
+        }
+
+        private Tables.Table table(Tables tables, int columns) {
+            Tables.Table known = table;
+            if (known == null) {
+                known = tables.of(cost, columns);
+                table = known;
+            }
+            return known;
         }
     }
 
@@ -141,19 +151,21 @@ final class Condenser {
         this.budget = budget;
         this.dominance = new Dominance(dominating);
         this.constant = core.constant;
-        this.unary = new double[core.size][];
-        this.kept = new int[core.size][];
+        this.unary = new Tables.Costs[core.size];
+        this.kept = new Tables.Values[core.size];
+        this.edges = new Links[core.size];
+        this.uses = new Use[core.size][];
         this.queued = new boolean[core.size];
         this.gone = new boolean[core.size];
         for (int v = 0; v < core.size; v++) {
-            unary[v] = core.unary[v];
+            unary[v] = tables.costs(core.unary[v]);
             kept[v] = tables.upTo(core.domain[v]);
-            edges.add(new Links());
-            List<Use> mine = new ArrayList<>();
-            for (int s = 0; s < core.segStart[v].length; s++) {
-                mine.add(new Use(core.segStart[v][s], core.segEnd[v][s], core.segUsage[v][s]));
+            edges[v] = new Links(core.incident[v].length);
+            int count = core.segStart[v].length;
+            uses[v] = count == 0 ? Use.NONE : new Use[count];
+            for (int s = 0; s < count; s++) {
+                uses[v][s] = new Use(core.segStart[v][s], core.segEnd[v][s], tables.usage(core.segUsage[v][s]));
             }
-            uses.add(mine);
         }
         IdentityHashMap<double[], Tables.Table> tableByMatrix = new IdentityHashMap<>();
         for (int e = 0; e < core.edgeCount; e++) {
@@ -179,20 +191,17 @@ final class Condenser {
             push(v);
         }
         while (!budget.late()) {
-            Integer v = work.poll();
-            if (v == null && !chains.isEmpty()) {
+            if (work.isEmpty() && !chains.isEmpty()) {
                 int chain = chains.poll();
-                if (!gone[chain] && edges.get(chain).count() <= 2) {
+                if (!gone[chain] && edges[chain].count() <= 2) {
                     eliminate(chain);
                 }
                 continue;
             }
-            if (v == null) {
-                v = hubs.poll();
-            }
-            if (v == null) {
+            if (work.isEmpty() && hubs.isEmpty()) {
                 break;
             }
+            int v = work.isEmpty() ? hubs.poll() : work.poll();
             queued[v] = false;
             if (!gone[v] && !visit(v)) {
                 return new Reducer.Result(
@@ -205,37 +214,37 @@ final class Condenser {
     private void push(int v) {
         if (!queued[v] && !gone[v]) {
             queued[v] = true;
-            (edges.get(v).count() < HUB ? work : hubs).add(v);
+            (edges[v].count() < HUB ? work : hubs).add(v);
         }
     }
 
     /** Adds an edge; the table has a's values as rows. */
     private void join(int a, int b, Tables.Table table) {
-        Tables.Table known = edges.get(a).get(b);
+        Tables.Table known = edges[a].get(b);
         Tables.Table sum = known == null ? table : tables.sum(known, table);
-        edges.get(a).put(b, sum);
-        edges.get(b).put(a, tables.transposed(sum));
+        edges[a].put(b, sum);
+        edges[b].put(a, tables.transposed(sum));
     }
 
     private boolean visit(int v) {
         if (!dropValues(v)) {
             return false;
         }
-        Links mine = edges.get(v);
+        Links mine = edges[v];
         for (int i = 0; i < mine.count(); i++) {
             Tables.Table table = mine.table(i);
             if (table.isSeparable()) {
                 int u = mine.end(i);
-                unary[v] = tables.plus(unary[v], table.firstColumn());
-                unary[u] = tables.plus(unary[u], table.firstRowRest());
+                unary[v] = tables.sum(unary[v], tables.firstColumn(table));
+                unary[u] = tables.sum(unary[u], tables.firstRowRest(table));
                 mine.remove(u);
                 i--;
-                edges.get(u).remove(v);
+                edges[u].remove(v);
                 push(u);
             }
         }
-        if (unary[v].length == 1) {
-            constant += unary[v][0];
+        if (unary[v].values.length == 1) {
+            constant += unary[v].values[0];
             gone[v] = true;
             // Its use stays as a constant of the rows: see finish.
             return true;
@@ -249,207 +258,234 @@ final class Condenser {
     }
 
     private boolean dropValues(int v) {
-        Links mine = edges.get(v);
-        Dominance.Side[] sides = new Dominance.Side[mine.count()];
-        for (int i = 0; i < sides.length; i++) {
-            sides[i] = tables.side(mine.table(i));
+        Links mine = edges[v];
+        staying.begin(unary[v].number, uses[v].length);
+        for (Use use : uses[v]) {
+            staying.add(use.usage.number);
         }
-        List<Use> used = uses.get(v);
-        long[][] usage = new long[used.size()][];
-        for (int i = 0; i < usage.length; i++) {
-            usage[i] = used.get(i).usage;
+        for (int i = 0; i < mine.count(); i++) {
+            staying.add(mine.table(i).number);
         }
-        boolean[] out = dominance.gone(unary[v], usage, sides);
-        int left = 0;
-        for (boolean o : out) {
-            left += o ? 0 : 1;
+        staying.sortLast(mine.count());
+        Tables.Values stay = staying.get();
+        if (stay == null) {
+            stay = staying(v);
+            staying.put(stay);
         }
-        if (left == out.length) {
+        if (stay.values.length == unary[v].values.length) {
             return true;
         }
-        if (left == 0) {
+        if (stay.values.length == 0) {
             return false;
-        }
-        int[] stay = new int[left];
-        for (int k = 0, i = 0; k < out.length; k++) {
-            if (!out[k]) {
-                stay[i++] = k;
-            }
         }
         kept[v] = tables.select(kept[v], stay);
         unary[v] = tables.select(unary[v], stay);
-        uses.get(v).replaceAll(use -> new Use(use.start, use.end, tables.select(use.usage, stay)));
+        for (int i = 0; i < uses[v].length; i++) {
+            Use use = uses[v][i];
+            uses[v][i] = new Use(use.start, use.end, tables.select(use.usage, stay));
+        }
         for (int i = 0; i < mine.count(); i++) {
             Tables.Table fewer = tables.selectRows(mine.table(i), stay);
             mine.setTable(i, fewer);
-            edges.get(mine.end(i)).put(v, tables.transposed(fewer));
+            edges[mine.end(i)].put(v, tables.transposed(fewer));
             push(mine.end(i));
         }
         push(v);
         return true;
     }
 
+    /** The values of a variable that no other one beats. */
+    private Tables.Values staying(int v) {
+        Links mine = edges[v];
+        Dominance.Side[] sides = new Dominance.Side[mine.count()];
+        for (int i = 0; i < sides.length; i++) {
+            sides[i] = tables.side(mine.table(i));
+        }
+        long[][] usage = new long[uses[v].length][];
+        for (int i = 0; i < usage.length; i++) {
+            usage[i] = uses[v][i].usage.values;
+        }
+        boolean[] out = dominance.test(unary[v].values, usage, sides);
+        int[] stay = new int[out.length];
+        int left = 0;
+        for (int k = 0; k < out.length; k++) {
+            if (!out[k]) {
+                stay[left++] = k;
+            }
+        }
+        return tables.values(Arrays.copyOf(stay, left));
+    }
+
     private void eliminate(int v) {
-        int[] around = edges.get(v).ends();
-        int first = around.length == 0 ? -1 : around[0];
-        int second = around.length < 2 ? -1 : around[1];
-        int rows = first < 0 ? 1 : unary[first].length;
-        int columns = second < 0 ? 1 : unary[second].length;
+        Links mine = edges[v];
+        int first = mine.count() == 0 ? -1 : mine.end(0);
+        int second = mine.count() < 2 ? -1 : mine.end(1);
+        int rows = first < 0 ? 1 : unary[first].values.length;
+        int columns = second < 0 ? 1 : unary[second].values.length;
         if ((long) rows * columns > MOST_ENTRIES) {
             return;
         }
-        Tables.Table left = first < 0 ? null : edges.get(v).table(0);
-        Tables.Table right = second < 0 ? null : edges.get(v).table(1);
-        List<Object> look = new ArrayList<>();
-        look.add(new Tables.Row(unary[v], 1));
-        look.add(left == null ? -1 : left.number);
-        look.add(right == null ? -1 : right.number);
-        for (Use use : uses.get(v)) {
-            look.add(new StrategyProblem.Row(use.usage));
+        Tables.Table left = first < 0 ? null : mine.table(0);
+        Tables.Table right = second < 0 ? null : mine.table(1);
+        bestOnes.begin(unary[v].number, left == null ? -1 : left.number);
+        bestOnes.add(right == null ? -1 : right.number);
+        for (Use use : uses[v]) {
+            bestOnes.add(use.usage.number);
         }
-        Best best = bestByLook.computeIfAbsent(look, k -> best(v, left, right, rows, columns));
-        double[] cost = best.cost;
-        if (cost == null) {
+        Best best = bestOnes.get();
+        if (best == null) {
+            best = best(v, left, right, rows, columns);
+            bestOnes.put(best);
+        }
+        if (best == Best.NONE) {
             return;
         }
-        steps.add(new Step(new End(v, kept[v]), end(first), end(second), best.best));
+        steps.add(new Step(end(v), end(first), end(second), best.best));
         gone[v] = true;
-        int carrier = best.side == 0 ? first : second;
-        for (int i = 0; i < uses.get(v).size(); i++) {
-            Use use = uses.get(v).get(i);
-            long[] moved = best.usage[i];
-            if (carrier >= 0 && !isConstant(moved)) {
-                addUse(carrier, new Use(use.start, use.end, moved));
-            } else {
-                // Constant: stays with the variable that went, see finish.
-                uses.get(v).set(i, new Use(use.start, use.end, new long[] {moved[0]}));
-                continue;
-            }
-            uses.get(v).set(i, new Use(use.start, use.end, new long[] {0}));
+        moveUses(v, best.side == 0 ? first : second, best.usage);
+        if (first >= 0) {
+            edges[first].remove(v);
         }
-        for (int u : around) {
-            edges.get(u).remove(v);
+        if (second >= 0) {
+            edges[second].remove(v);
         }
         if (first < 0) {
-            constant += cost[0];
+            constant += best.cost[0];
         } else if (second < 0) {
-            unary[first] = tables.plus(unary[first], cost);
+            unary[first] = tables.sum(unary[first], best.row(tables));
             push(first);
         } else {
-            join(first, second, tables.of(cost, columns));
+            join(first, second, best.table(tables, columns));
             push(first);
             push(second);
         }
     }
 
+    /** Moves what a variable that goes uses to the neighbour on which it depends. */
+    private void moveUses(int v, int carrier, List<Tables.Usage> moved) {
+        Use[] before = uses[v];
+        if (before.length == 0) {
+            return;
+        }
+        List<Use> stay = new ArrayList<>();
+        for (int i = 0; i < before.length; i++) {
+            Use use = new Use(before[i].start, before[i].end, moved.get(i));
+            if (carrier >= 0 && !use.usage.isConstant()) {
+                addUse(carrier, use);
+            } else {
+                // Constant: stays with the variable that went, see finish.
+                stay.add(use);
+            }
+        }
+        uses[v] = stay.toArray(Use.NONE);
+    }
+
     private End end(int v) {
-        return v < 0 ? End.NONE : new End(v, kept[v]);
+        return v < 0 ? End.NONE : new End(v, kept[v].values);
     }
 
     private void addUse(int v, Use more) {
-        List<Use> mine = uses.get(v);
-        for (int i = 0; i < mine.size(); i++) {
-            Use use = mine.get(i);
+        Use[] mine = uses[v];
+        for (int i = 0; i < mine.length; i++) {
+            Use use = mine[i];
             if (use.start == more.start && use.end == more.end) {
-                long[] sum = use.usage.clone();
-                for (int k = 0; k < sum.length; k++) {
-                    sum[k] += more.usage[k];
-                }
-                mine.set(i, new Use(use.start, use.end, sum));
+                mine[i] = new Use(use.start, use.end, tables.sum(use.usage, more.usage));
                 return;
             }
         }
-        mine.add(more);
-    }
-
-    private static boolean isConstant(long[] usage) {
-        for (long u : usage) {
-            if (u != usage[0]) {
-                return false;
-            }
-        }
-        return true;
+        Use[] longer = Arrays.copyOf(mine, mine.length + 1);
+        longer[mine.length] = more;
+        uses[v] = longer;
     }
 
     /** Finds the best value for each pair; it must also use least in every row. */
     private Best best(int v, Tables.@Nullable Table left, Tables.@Nullable Table right, int rows, int columns) {
-        Best none = new Best(null, new int[0], 0, new long[0][]);
-        int width = unary[v].length;
-        List<Use> mine = uses.get(v);
+        double[] own = unary[v].values;
+        Use[] mine = uses[v];
         int[] best = new int[rows * columns];
         double[] cost = new double[rows * columns];
-        double[] here = new double[width];
+        double[] noCosts = new double[columns];
         for (int i = 0; i < rows; i++) {
-            for (int j = 0; j < columns; j++) {
-                int chosen = 0;
-                for (int k = 0; k < width; k++) {
-                    here[k] = unary[v][k]
-                            + (left == null ? 0 : left.values[k * rows + i])
-                            + (right == null ? 0 : right.values[k * columns + j]);
-                    if (here[k] < here[chosen]
-                            || (here[k] == here[chosen] && k != chosen && usesLess(mine, k, chosen))) {
-                        chosen = k;
+            int at = i * columns;
+            Arrays.fill(cost, at, at + columns, Double.POSITIVE_INFINITY);
+            for (int k = 0; k < own.length; k++) {
+                double here = own[k] + (left == null ? 0 : left.values[k * rows + i]);
+                double[] more = right == null ? noCosts : right.values;
+                int from = right == null ? 0 : k * columns;
+                for (int j = 0; j < columns; j++) {
+                    double now = here + more[from + j];
+                    if (now < cost[at + j]
+                            || (now == cost[at + j] && k != best[at + j] && usesLess(mine, k, best[at + j]))) {
+                        cost[at + j] = now;
+                        best[at + j] = k;
                     }
                 }
-                best[i * columns + j] = chosen;
-                cost[i * columns + j] = here[chosen];
-                if (here[chosen] == Double.POSITIVE_INFINITY) {
-                    continue;
-                }
-                for (int k = 0; k < width; k++) {
-                    if (here[k] != Double.POSITIVE_INFINITY && k != chosen && !usesNoMore(mine, chosen, k)) {
-                        return none;
+            }
+        }
+        if (mine.length == 0) {
+            return new Best(cost, best, 0, List.of());
+        }
+        for (int i = 0; i < rows; i++) {
+            for (int j = 0; j < columns; j++) {
+                int chosen = best[i * columns + j];
+                for (int k = 0; k < own.length && cost[i * columns + j] != Double.POSITIVE_INFINITY; k++) {
+                    double here = own[k]
+                            + (left == null ? 0 : left.values[k * rows + i])
+                            + (right == null ? 0 : right.values[k * columns + j]);
+                    if (here != Double.POSITIVE_INFINITY && k != chosen && !usesNoMore(mine, chosen, k)) {
+                        return Best.NONE;
                     }
                 }
             }
         }
         for (int side = 0; side < 2; side++) {
-            long[][] usage = usageBy(side, mine, best, cost, rows, columns);
-            if (usage != null) {
+            List<Tables.Usage> usage = usageBy(side, mine, best, cost, rows, columns);
+            if (!usage.isEmpty()) {
                 return new Best(cost, best, side, usage);
             }
         }
-        return none;
+        return Best.NONE;
     }
 
-    private static boolean usesNoMore(List<Use> uses, int value, int other) {
+    private static boolean usesNoMore(Use[] uses, int value, int other) {
         for (Use use : uses) {
-            if (use.usage[value] > use.usage[other]) {
+            if (use.usage.values[value] > use.usage.values[other]) {
                 return false;
             }
         }
         return true;
     }
 
-    private static boolean usesLess(List<Use> uses, int value, int other) {
-        return usesNoMore(uses, value, other) && !usesNoMore(uses, other, value);
+    private static boolean usesLess(Use[] uses, int value, int other) {
+        return uses.length > 0 && usesNoMore(uses, value, other) && !usesNoMore(uses, other, value);
     }
 
-    /** What the best values use as a function of one neighbour's value, null if it depends on the other one too. */
-    private static long @Nullable [][] usageBy(
-            int side, List<Use> uses, int[] best, double[] cost, int rows, int columns) {
-        long[][] usage = new long[uses.size()][side == 0 ? rows : columns];
-        for (int u = 0; u < usage.length; u++) {
-            Arrays.fill(usage[u], -1);
+    /** What the best values use as a function of one neighbour's value, empty if it depends on the other one too. */
+    private List<Tables.Usage> usageBy(int side, Use[] uses, int[] best, double[] cost, int rows, int columns) {
+        List<Tables.Usage> all = new ArrayList<>();
+        for (Use use : uses) {
+            long[] usage = new long[side == 0 ? rows : columns];
+            Arrays.fill(usage, -1);
             for (int i = 0; i < rows; i++) {
                 for (int j = 0; j < columns; j++) {
                     int at = side == 0 ? i : j;
-                    long now = uses.get(u).usage[best[i * columns + j]];
+                    long now = use.usage.values[best[i * columns + j]];
                     if (cost[i * columns + j] == Double.POSITIVE_INFINITY) {
                         continue;
                     }
-                    if (usage[u][at] >= 0 && usage[u][at] != now) {
-                        return null;
+                    if (usage[at] >= 0 && usage[at] != now) {
+                        return List.of();
                     }
-                    usage[u][at] = now;
+                    usage[at] = now;
                 }
             }
-            for (int i = 0; i < usage[u].length; i++) {
+            for (int i = 0; i < usage.length; i++) {
                 // A value that is forbidden with all others will go.
-                usage[u][i] = Math.max(0, usage[u][i]);
+                usage[i] = Math.max(0, usage[i]);
             }
+            all.add(tables.usage(usage));
         }
-        return usage;
+        return all;
     }
 
     private Reducer.Result finish() {
@@ -470,48 +506,47 @@ final class Condenser {
         double[][] newUnary = new double[size][];
         int[][] newKept = new int[size][];
         int[] old = new int[size];
-        List<int[]> ends = new ArrayList<>();
-        List<double[]> costs = new ArrayList<>();
+        int edgeCount = 0;
+        for (int v = 0; v < core.size; v++) {
+            edgeCount += gone[v] ? 0 : edges[v].count();
+        }
+        edgeCount /= 2;
+        int[] ends = new int[edgeCount];
+        int[] otherEnds = new int[edgeCount];
+        double[][] costs = new double[edgeCount][];
+        int e = 0;
         for (int v = 0; v < core.size; v++) {
             if (gone[v]) {
                 continue;
             }
-            newUnary[number[v]] = unary[v];
-            newKept[number[v]] = kept[v];
+            newUnary[number[v]] = unary[v].values;
+            newKept[number[v]] = kept[v].values;
             old[number[v]] = v;
-            Links mine = edges.get(v);
+            Links mine = edges[v];
             for (int i = 0; i < mine.count(); i++) {
                 if (mine.end(i) > v) {
-                    ends.add(new int[] {number[v], number[mine.end(i)]});
-                    costs.add(mine.table(i).values);
+                    ends[e] = number[v];
+                    otherEnds[e] = number[mine.end(i)];
+                    costs[e++] = mine.table(i).values;
                 }
             }
         }
         int[] start = new int[core.size];
         for (int v = 0; v < core.size; v++) {
-            start[v] = kept[v][0];
+            start[v] = kept[v].values[0];
         }
-        List<Step> backwards = new ArrayList<>(steps);
-        Collections.reverse(backwards);
         Expansion inner = core.expansion();
         Expansion expansion = x -> {
             int[] full = start.clone();
             for (int v = 0; v < x.length; v++) {
                 full[old[v]] = newKept[v][x[v]];
             }
-            for (Step step : backwards) {
-                step.decide(full);
+            for (int step = steps.size() - 1; step >= 0; step--) {
+                steps.get(step).decide(full);
             }
             return inner.strategies(full);
         };
-        Core small = new Core(
-                constant,
-                newUnary,
-                ends.stream().mapToInt(e -> e[0]).toArray(),
-                ends.stream().mapToInt(e -> e[1]).toArray(),
-                costs.toArray(new double[0][]),
-                rows,
-                expansion);
+        Core small = new Core(constant, newUnary, ends, otherEnds, costs, rows, expansion);
         return new Reducer.Result(small, "");
     }
 
@@ -520,13 +555,11 @@ final class Condenser {
         long[] least = new long[core.rows + 1];
         long[] most = new long[core.rows + 1];
         for (int v = 0; v < core.size; v++) {
-            for (Use use : uses.get(v)) {
-                long low = Arrays.stream(use.usage).min().orElse(0);
-                long high = Arrays.stream(use.usage).max().orElse(0);
-                least[use.start] += low;
-                least[use.end] -= low;
-                most[use.start] += high;
-                most[use.end] -= high;
+            for (Use use : uses[v]) {
+                least[use.start] += use.usage.least();
+                least[use.end] -= use.usage.least();
+                most[use.start] += use.usage.most();
+                most[use.end] -= use.usage.most();
             }
         }
         int[] newRow = new int[core.rows + 1];
@@ -556,21 +589,19 @@ final class Condenser {
             if (number[v] < 0) {
                 continue;
             }
-            List<Use> mine = new ArrayList<>();
-            for (Use use : uses.get(v)) {
-                int from = newRow[use.start];
-                int to = newRow[use.end];
-                if (from < to && !isConstant(use.usage)) {
-                    long bottom = Arrays.stream(use.usage).min().orElse(0);
-                    mine.add(new Use(
-                            from,
-                            to,
-                            Arrays.stream(use.usage).map(u -> u - bottom).toArray()));
-                }
+            int[] from = new int[uses[v].length];
+            int[] to = new int[from.length];
+            long[][] usage = new long[from.length][];
+            int left = 0;
+            for (Use use : uses[v]) {
+                from[left] = newRow[use.start];
+                to[left] = newRow[use.end];
+                usage[left] = use.usage.aboveLeast();
+                left += from[left] < to[left] && !use.usage.isConstant() ? 1 : 0;
             }
-            segStart[number[v]] = mine.stream().mapToInt(Use::start).toArray();
-            segEnd[number[v]] = mine.stream().mapToInt(Use::end).toArray();
-            segUsage[number[v]] = mine.stream().map(Use::usage).toArray(long[][]::new);
+            segStart[number[v]] = Arrays.copyOf(from, left);
+            segEnd[number[v]] = Arrays.copyOf(to, left);
+            segUsage[number[v]] = Arrays.copyOf(usage, left);
         }
         return new UsageRows(
                 Arrays.copyOf(limit, count), Arrays.copyOf(time, count), segStart, segEnd, segUsage, broken);

@@ -51,25 +51,39 @@ public final class ContestFile {
     private static final Pattern NO_NUMBER = Pattern.compile("Non-standard token '([^']+)'");
 
     private final String source;
-    private final long endNanos;
+    private final Deadline deadline;
     private final Map<StrategyProblem.Row, long[]> interned = new HashMap<>();
     private long[] scratch = new long[1024];
-    private String name = "";
-    private long usageLimit = StrategyProblem.UNLIMITED;
-    private @Nullable List<long[]> intervals;
-    private @Nullable List<long[]> nodeCosts;
-    private @Nullable List<long[]> nodeUsages;
-    private @Nullable List<long[]> edgeNodes;
-    private @Nullable List<long[]> edgeCosts;
+    private final ContestRows found = new ContestRows();
 
-    private ContestFile(String source, long endNanos) {
+    private ContestFile(String source, Deadline deadline) {
         this.source = source;
-        this.endNanos = endNanos;
+        this.deadline = deadline;
     }
 
     /** Carries the end of the time through the streams. */
     private static final class TooLate extends IOException {
         private static final long serialVersionUID = 1;
+    }
+
+    /** The end of the time for reading. */
+    static final class Deadline {
+        private final long endNanos;
+
+        private Deadline(long timeoutNanos) {
+            this.endNanos = System.nanoTime() + timeoutNanos;
+        }
+
+        private static Deadline none() {
+            return new Deadline(Long.MAX_VALUE / 2);
+        }
+
+        /** Fails when the time is over or the thread interrupted. */
+        void check() throws IOException {
+            if (System.nanoTime() - endNanos >= 0 || Thread.currentThread().isInterrupted()) {
+                throw new TooLate();
+            }
+        }
     }
 
     /**
@@ -81,7 +95,7 @@ public final class ContestFile {
      * @throws IOException if the file cannot be read
      */
     public static StrategyProblem read(Path path) throws IOException {
-        return read(path, System.nanoTime() + Long.MAX_VALUE / 2);
+        return read(path, Deadline.none());
     }
 
     /**
@@ -96,22 +110,22 @@ public final class ContestFile {
      */
     public static StrategyProblem readWithin(Path path, long timeoutNanos) throws IOException, TimeoutException {
         try {
-            return read(path, System.nanoTime() + timeoutNanos);
+            return read(path, new Deadline(timeoutNanos));
         } catch (TooLate | ClosedByInterruptException e) {
             throw new TimeoutException("The file (" + path + ") could not be read in the time ("
                     + Math.round(Math.max(0, timeoutNanos) / 1e7) / 100.0 + " s).");
         }
     }
 
-    private static StrategyProblem read(Path path, long endNanos) throws IOException {
-        try (InputStream raw = new BufferedInputStream(Files.newInputStream(path), 1 << 16)) {
-            boolean compressed = path.toString().endsWith(".gz");
-            if (!compressed && startsAsGzip(raw)) {
-                throw new SolverInputException("The file (" + path
-                        + ") must be plain JSON, but is compressed.\nMaybe give it a name that ends in .gz.");
+    private static StrategyProblem read(Path path, Deadline deadline) throws IOException {
+        try {
+            try (InputStream in = opened(path)) {
+                return ContestScanner.read(in, deadline).problem(path.toString());
+            } catch (ContestScanner.Unusual e) {
+                try (InputStream in = opened(path)) {
+                    return new ContestFile(path.toString(), deadline).parse(in);
+                }
             }
-            InputStream in = compressed ? new GZIPInputStream(raw, 1 << 16) : raw;
-            return new ContestFile(path.toString(), endNanos).parse(in);
         } catch (NoSuchFileException e) {
             throw new SolverInputException(
                     "The problem file (" + path + ") must exist.\nMaybe the path is relative to another folder.");
@@ -121,6 +135,21 @@ public final class ContestFile {
         } catch (EOFException e) {
             throw new SolverInputException(
                     "The compressed data of file (" + path + ") must be complete.\nMaybe the file was cut short.");
+        }
+    }
+
+    private static InputStream opened(Path path) throws IOException {
+        InputStream raw = new BufferedInputStream(Files.newInputStream(path), 1 << 16);
+        try {
+            boolean compressed = path.toString().endsWith(".gz");
+            if (!compressed && startsAsGzip(raw)) {
+                throw new SolverInputException("The file (" + path
+                        + ") must be plain JSON, but is compressed.\nMaybe give it a name that ends in .gz.");
+            }
+            return compressed ? new GZIPInputStream(raw, 1 << 16) : raw;
+        } catch (IOException | RuntimeException e) {
+            raw.close();
+            throw e;
         }
     }
 
@@ -141,7 +170,7 @@ public final class ContestFile {
      * @throws IOException if the stream cannot be read
      */
     public static StrategyProblem read(InputStream in, String source) throws IOException {
-        return new ContestFile(source, System.nanoTime() + Long.MAX_VALUE / 2).parse(in);
+        return new ContestFile(source, Deadline.none()).parse(in);
     }
 
     private StrategyProblem parse(InputStream in) throws IOException {
@@ -177,7 +206,7 @@ public final class ContestFile {
                             ? ".\nMaybe write 10^18 for what must not be chosen."
                             : ".\nMaybe the file was cut short or damaged."));
         }
-        return build();
+        return found.problem(source);
     }
 
     private void parseProblem(JsonParser parser) throws IOException {
@@ -188,11 +217,11 @@ public final class ContestFile {
             switch (key) {
                 case "name" -> {
                     expect(parser, token, JsonToken.VALUE_STRING, "\"name\"");
-                    name = parser.getText();
+                    found.name = parser.getText();
                 }
                 case "usage_limit" -> {
                     if (token != JsonToken.VALUE_NULL) {
-                        usageLimit = integer(parser, token);
+                        found.usageLimit = integer(parser, token);
                     }
                 }
                 case "nodes" -> {
@@ -201,9 +230,9 @@ public final class ContestFile {
                         String member = parser.currentName();
                         parser.nextToken();
                         switch (member) {
-                            case "intervals" -> intervals = rows(parser);
-                            case "costs" -> nodeCosts = rows(parser);
-                            case "usages" -> nodeUsages = rows(parser);
+                            case "intervals" -> found.intervals = rows(parser);
+                            case "costs" -> found.nodeCosts = rows(parser);
+                            case "usages" -> found.nodeUsages = rows(parser);
                             default -> throw unknown(parser, member, "member \"nodes\"", "intervals, costs, usages");
                         }
                     }
@@ -214,8 +243,8 @@ public final class ContestFile {
                         String member = parser.currentName();
                         parser.nextToken();
                         switch (member) {
-                            case "nodes" -> edgeNodes = rows(parser);
-                            case "costs" -> edgeCosts = rows(parser);
+                            case "nodes" -> found.edgeNodes = rows(parser);
+                            case "costs" -> found.edgeCosts = rows(parser);
                             default -> throw unknown(parser, member, "member \"edges\"", "nodes, costs");
                         }
                     }
@@ -231,10 +260,8 @@ public final class ContestFile {
         expect(parser, parser.currentToken(), JsonToken.START_ARRAY, "\"" + parser.currentName() + "\"");
         for (JsonToken token = parser.nextToken(); token != JsonToken.END_ARRAY; token = parser.nextToken()) {
             expect(parser, token, JsonToken.START_ARRAY, "row " + rows.size());
-            if ((rows.size() & 63) == 0
-                    && (System.nanoTime() - endNanos >= 0
-                            || Thread.currentThread().isInterrupted())) {
-                throw new TooLate();
+            if ((rows.size() & 63) == 0) {
+                deadline.check();
             }
             int count = 0;
             for (JsonToken t = parser.nextToken(); t != JsonToken.END_ARRAY; t = parser.nextToken()) {
@@ -265,60 +292,6 @@ public final class ContestFile {
                 parser,
                 "The value (" + (token == null ? "end of file" : parser.getText()) + ") must be an integer",
                 "Maybe the file was written by another program.");
-    }
-
-    private StrategyProblem build() {
-        List<long[]> spans = require(intervals, "problem.nodes.intervals");
-        List<long[]> costs = require(nodeCosts, "problem.nodes.costs");
-        List<long[]> usages = require(nodeUsages, "problem.nodes.usages");
-        List<long[]> ends = require(edgeNodes, "problem.edges.nodes");
-        List<long[]> matrices = require(edgeCosts, "problem.edges.costs");
-        sameCount("problem.nodes.intervals", spans, "problem.nodes.costs", costs);
-        sameCount("problem.nodes.usages", usages, "problem.nodes.costs", costs);
-        sameCount("problem.edges.nodes", ends, "problem.edges.costs", matrices);
-        interned.clear();
-        StrategyProblem.Builder builder = new StrategyProblem.Builder(name, true);
-        builder.usageLimit(usageLimit);
-        for (int i = 0; i < spans.size(); i++) {
-            long[] span = spans.get(i);
-            if (span.length != 2) {
-                throw new SolverInputException("The number count (" + span.length + ") of interval (" + i
-                        + ") must be 2.\nMaybe an end is missing.");
-            }
-            builder.node(span[0], span[1], costs.get(i), usages.get(i));
-        }
-        for (int e = 0; e < ends.size(); e++) {
-            long[] pair = ends.get(e);
-            if (pair.length != 2) {
-                throw new SolverInputException("The node count (" + pair.length + ") of edge (" + e
-                        + ") must be 2.\nMaybe split the edge into pairs with a node of their own.");
-            }
-            for (long node : pair) {
-                if (node < 0 || node >= spans.size()) {
-                    throw new SolverInputException("The node (" + node + ") of edge (" + e
-                            + ") must be at least 0 and below the node count (" + spans.size()
-                            + ").\nMaybe nodes are missing in the file.");
-                }
-            }
-            builder.edge((int) pair[0], (int) pair[1], matrices.get(e));
-        }
-        return builder.build();
-    }
-
-    private List<long[]> require(@Nullable List<long[]> rows, String what) {
-        if (rows == null) {
-            throw new SolverInputException(
-                    "The file (" + source + ") must have " + what + ".\nMaybe it is a file of another kind.");
-        }
-        return rows;
-    }
-
-    private static void sameCount(String what, List<long[]> rows, String other, List<long[]> otherRows) {
-        if (rows.size() != otherRows.size()) {
-            throw new SolverInputException("The row count (" + rows.size() + ") of " + what
-                    + " must equal the row count (" + otherRows.size() + ") of " + other
-                    + ".\nMaybe the file is incomplete.");
-        }
     }
 
     private void expect(JsonParser parser, @Nullable JsonToken token, JsonToken expected, String what) {
@@ -403,7 +376,7 @@ public final class ContestFile {
             json.writeEndArray();
             json.writeArrayFieldStart("costs");
             for (int e = 0; e < problem.edgeCount(); e++) {
-                long[] matrix = problem.edgeMatrix(e);
+                long[] matrix = problem.matrix(problem.matrixNumber(e));
                 json.writeArray(matrix, 0, matrix.length);
             }
             json.writeEndArray();

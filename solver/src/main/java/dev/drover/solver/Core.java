@@ -1,6 +1,8 @@
 package dev.drover.solver;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.List;
 
@@ -63,9 +65,12 @@ final class Core {
         this.edgeCostTransposed = new double[edgeCount][];
         IdentityHashMap<double[], double[]> transposed = new IdentityHashMap<>();
         for (int e = 0; e < edgeCount; e++) {
-            int da = domain[edgeA[e]];
-            int db = domain[edgeB[e]];
-            edgeCostTransposed[e] = transposed.computeIfAbsent(edgeCost[e], m -> transposed(m, da, db));
+            double[] known = transposed.get(edgeCost[e]);
+            if (known == null) {
+                known = transposed(edgeCost[e], domain[edgeA[e]], domain[edgeB[e]]);
+                transposed.put(edgeCost[e], known);
+            }
+            edgeCostTransposed[e] = known;
         }
         this.incident = new int[size][];
         int[] degree = new int[size];
@@ -333,6 +338,11 @@ final class Core {
 
     /** Returns the strategies of the nodes for the values of the variables. */
     List<Integer> expand(int[] x) {
-        return Arrays.stream(expansion.strategies(x)).boxed().toList();
+        int[] strategies = expansion.strategies(x);
+        List<Integer> choices = new ArrayList<>(strategies.length);
+        for (int strategy : strategies) {
+            choices.add(strategy);
+        }
+        return Collections.unmodifiableList(choices);
     }
 }

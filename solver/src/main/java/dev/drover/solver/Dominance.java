@@ -148,7 +148,8 @@ final class Dominance {
         return known;
     }
 
-    private boolean[] test(double[] unary, long[][] usage, Side[] all) {
+    /** As {@link #gone}, without memory. */
+    boolean[] test(double[] unary, long[][] usage, Side[] all) {
         int width = unary.length;
         Side[] sides = all.clone();
         Arrays.sort(sides, Comparator.comparingInt((Side side) -> side.look));

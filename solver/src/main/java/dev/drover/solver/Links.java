@@ -5,9 +5,15 @@ import org.jspecify.annotations.Nullable;
 
 /** The edges of one variable: the other ends in rising order, each with its table (this variable's values are the rows). */
 final class Links {
-    private int[] ends = new int[4];
-    private Tables.Table[] tables = new Tables.Table[4];
+    private int[] ends;
+    private Tables.Table[] tables;
     private int count;
+
+    /** With room for so many. */
+    Links(int room) {
+        ends = new int[room];
+        tables = new Tables.Table[room];
+    }
 
     int count() {
         return count;
@@ -25,11 +31,6 @@ final class Links {
         tables[i] = table;
     }
 
-    /** Returns a copy of the other ends. */
-    int[] ends() {
-        return Arrays.copyOf(ends, count);
-    }
-
     Tables.@Nullable Table get(int end) {
         int i = Arrays.binarySearch(ends, 0, count, end);
         return i < 0 ? null : tables[i];
@@ -42,8 +43,8 @@ final class Links {
             return;
         }
         if (count == ends.length) {
-            ends = Arrays.copyOf(ends, 2 * count);
-            tables = Arrays.copyOf(tables, 2 * count);
+            ends = Arrays.copyOf(ends, 2 * count + 1);
+            tables = Arrays.copyOf(tables, 2 * count + 1);
         }
         int at = -i - 1;
         System.arraycopy(ends, at, ends, at + 1, count - at);

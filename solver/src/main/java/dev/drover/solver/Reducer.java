@@ -4,11 +4,7 @@ import dev.drover.solver.SolveOptions.Technique;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
-import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -97,15 +93,11 @@ final class Reducer {
 
     private Result run() {
         for (int i = 0; i < n; i++) {
-            allowed[i] = new boolean[problem.strategyCount(i)];
-            boolean alive = problem.intervalStart(i) < problem.intervalEnd(i);
-            boolean anyCost = false;
-            for (int k = 0; k < allowed[i].length; k++) {
-                boolean cheap = problem.cost(i, k) < StrategyProblem.FORBIDDEN;
-                anyCost |= cheap;
-                allowed[i][k] = cheap && (!alive || problem.usage(i, k) <= problem.usageLimit());
-            }
-            if (size(i) == 0) {
+            if (!allow(i)) {
+                boolean anyCost = false;
+                for (long cost : problem.costs(i)) {
+                    anyCost |= cost < StrategyProblem.FORBIDDEN;
+                }
                 contradiction = anyCost
                         ? "Node " + i + " alone uses at least " + leastUsage(i) + " in the interval ["
                                 + problem.intervalStart(i) + ", " + problem.intervalEnd(i)
@@ -115,10 +107,13 @@ final class Reducer {
                 return new Result(null, contradiction);
             }
         }
-        IdentityHashMap<long[], Boolean> forbidsByMatrix = new IdentityHashMap<>();
+        boolean[] forbidsByMatrix = new boolean[problem.matrixCount()];
+        for (int number = 0; number < forbidsByMatrix.length; number++) {
+            forbidsByMatrix[number] = hasForbidden(problem.matrix(number));
+            anyForbids |= forbidsByMatrix[number];
+        }
         for (int e = 0; e < forbids.length; e++) {
-            forbids[e] = forbidsByMatrix.computeIfAbsent(problem.edgeMatrix(e), Reducer::hasForbidden);
-            anyForbids |= forbids[e];
+            forbids[e] = forbidsByMatrix[problem.matrixNumber(e)];
         }
         boolean[] all = new boolean[n];
         Arrays.fill(all, true);
@@ -165,6 +160,23 @@ final class Reducer {
         }
     }
 
+    /** Allows the strategies of a node that nothing forbids; false if there is none. */
+    private boolean allow(int node) {
+        long[] costs = problem.costs(node);
+        long[] usages = problem.usages(node);
+        long limit = problem.intervalStart(node) < problem.intervalEnd(node)
+                ? problem.usageLimit()
+                : StrategyProblem.UNLIMITED;
+        boolean[] mine = new boolean[costs.length];
+        boolean any = false;
+        for (int k = 0; k < mine.length; k++) {
+            mine[k] = costs[k] < StrategyProblem.FORBIDDEN && usages[k] <= limit;
+            any |= mine[k];
+        }
+        allowed[node] = mine;
+        return any;
+    }
+
     private static boolean hasForbidden(long[] matrix) {
         for (long cost : matrix) {
             if (cost >= StrategyProblem.FORBIDDEN) {
@@ -184,16 +196,11 @@ final class Reducer {
         return least;
     }
 
-    private int size(int node) {
-        int count = 0;
-        for (boolean a : allowed[node]) {
-            count += a ? 1 : 0;
-        }
-        return count;
-    }
-
     /** Removes strategies without partner; false if a node has none left. */
     private boolean propagate(boolean[] changed) {
+        if (!anyForbids) {
+            return true;
+        }
         ArrayDeque<Integer> work = new ArrayDeque<>();
         boolean[] queued = changed.clone();
         for (int i = 0; i < n; i++) {
@@ -245,9 +252,6 @@ final class Reducer {
 
     /** Partner of each allowed strategy of {@code i} over the edge, null if some has several. */
     private int @Nullable [] bijection(int e, int i) {
-        if (!merging || !forbids[e]) {
-            return null;
-        }
         boolean fromHere = problem.edgeFrom(e) == i;
         int j = fromHere ? problem.edgeTo(e) : problem.edgeFrom(e);
         int[] partner = new int[allowed[i].length];
@@ -277,77 +281,58 @@ final class Reducer {
         Arrays.fill(variableByNode, -1);
         strategyByNodeAndValue = new int[n][];
         int count = 0;
-        ArrayDeque<Integer> work = new ArrayDeque<>();
         for (int root = 0; root < n; root++) {
-            if (variableByNode[root] >= 0) {
-                continue;
-            }
-            budget.check();
-            int[] values = new int[size(root)];
-            int filled = 0;
-            for (int k = 0; k < allowed[root].length; k++) {
-                if (allowed[root][k]) {
-                    values[filled++] = k;
+            if (variableByNode[root] < 0) {
+                budget.check();
+                strategyByNodeAndValue[root] = allowedOf(root);
+                variableByNode[root] = count;
+                if (merging && anyForbids) {
+                    mergeFrom(root, count);
                 }
+                count++;
             }
-            strategyByNodeAndValue[root] = values;
-            variableByNode[root] = count;
-            work.add(root);
-            while (!work.isEmpty()) {
-                int i = work.poll();
-                for (int e : edgesByNode[i]) {
-                    if (!forbids[e]) {
-                        continue;
-                    }
-                    int j = problem.edgeFrom(e) == i ? problem.edgeTo(e) : problem.edgeFrom(e);
-                    if (variableByNode[j] >= 0) {
-                        continue;
-                    }
-                    int[] partner = bijection(e, i);
-                    if (partner == null) {
-                        continue;
-                    }
-                    int[] here = strategyByNodeAndValue[i];
-                    int[] there = new int[here.length];
-                    for (int v = 0; v < here.length; v++) {
-                        there[v] = partner[here[v]];
-                    }
-                    strategyByNodeAndValue[j] = there;
-                    variableByNode[j] = count;
-                    work.add(j);
-                }
-            }
-            count++;
         }
     }
 
-    /** Equal edges under equal values of both ends have one matrix. */
-    private static final class MatrixKey {
-        private final int edgeMatrix;
-        private final int rows;
-        private final int columns;
-        private final boolean straight;
-
-        MatrixKey(int edgeMatrix, int rows, int columns, boolean straight) {
-            this.edgeMatrix = edgeMatrix;
-            this.rows = rows;
-            this.columns = columns;
-            this.straight = straight;
+    private int[] allowedOf(int node) {
+        boolean[] mine = allowed[node];
+        int[] values = new int[mine.length];
+        int filled = 0;
+        for (int k = 0; k < mine.length; k++) {
+            if (mine[k]) {
+                values[filled++] = k;
+            }
         }
+        return filled == values.length ? values : Arrays.copyOf(values, filled);
+    }
 
-        @Override
-        public boolean equals(@Nullable Object other) {
-            return other instanceof MatrixKey key
-                    && edgeMatrix == key.edgeMatrix
-                    && rows == key.rows
-                    && columns == key.columns
-                    && straight == key.straight;
-        }
-
-        @Override
-        public int hashCode() {
-            int hash = (edgeMatrix * 31 + rows) * 31 + columns;
-            return (hash * 2 + (straight ? 1 : 0)) * 0x9E3779B1;
+    /** Joins to a variable all that hangs on its first node by bijections. */
+    private void mergeFrom(int root, int variable) {
+        ArrayDeque<Integer> work = new ArrayDeque<>();
+        work.add(root);
+        while (!work.isEmpty()) {
+            int i = work.poll();
+            for (int e : edgesByNode[i]) {
+                if (!forbids[e]) {
+                    continue;
+                }
+                int j = problem.edgeFrom(e) == i ? problem.edgeTo(e) : problem.edgeFrom(e);
+                if (variableByNode[j] >= 0) {
+                    continue;
+                }
+                int[] partner = bijection(e, i);
+                if (partner == null) {
+                    continue;
+                }
+                int[] here = strategyByNodeAndValue[i];
+                int[] there = new int[here.length];
+                for (int v = 0; v < here.length; v++) {
+                    there[v] = partner[here[v]];
+                }
+                strategyByNodeAndValue[j] = there;
+                variableByNode[j] = variable;
+                work.add(j);
+            }
         }
     }
 
@@ -392,19 +377,15 @@ final class Reducer {
         }
 
         Draft() {
-            count = Arrays.stream(variableByNode).max().orElse(-1) + 1;
+            int variables = 0;
+            for (int v : variableByNode) {
+                variables = Math.max(variables, v + 1);
+            }
+            count = variables;
             domain = new int[count];
             unary = new double[count][];
             for (int i = 0; i < n; i++) {
-                int v = variableByNode[i];
-                int[] strategies = strategyByNodeAndValue[i];
-                if (unary[v] == null) {
-                    domain[v] = strategies.length;
-                    unary[v] = new double[strategies.length];
-                }
-                for (int k = 0; k < strategies.length; k++) {
-                    unary[v][k] += problem.cost(i, strategies[k]);
-                }
+                addCosts(variableByNode[i], strategyByNodeAndValue[i], problem.costs(i));
             }
             addEdges();
             foldSeparable();
@@ -412,13 +393,11 @@ final class Reducer {
             if (problem.usageLimit() != StrategyProblem.UNLIMITED) {
                 for (int i = 0; i < n; i++) {
                     if (problem.intervalStart(i) < problem.intervalEnd(i)) {
-                        int[] strategies = strategyByNodeAndValue[i];
-                        long[] u = new long[strategies.length];
-                        for (int k = 0; k < u.length; k++) {
-                            u[k] = problem.usage(i, strategies[k]);
-                        }
                         uses.add(new UsageRows.Use(
-                                variableByNode[i], problem.intervalStart(i), problem.intervalEnd(i), u));
+                                variableByNode[i],
+                                problem.intervalStart(i),
+                                problem.intervalEnd(i),
+                                selected(problem.usages(i), strategyByNodeAndValue[i])));
                     }
                 }
             }
@@ -431,12 +410,42 @@ final class Reducer {
             }
         }
 
+        private void addCosts(int v, int[] strategies, long[] costs) {
+            double[] sum = unary[v];
+            if (sum == null) {
+                sum = new double[strategies.length];
+                domain[v] = sum.length;
+                unary[v] = sum;
+            }
+            for (int k = 0; k < sum.length; k++) {
+                sum[k] += costs[strategies[k]];
+            }
+        }
+
+        private static long[] selected(long[] from, int[] at) {
+            long[] out = new long[at.length];
+            for (int k = 0; k < out.length; k++) {
+                out[k] = from[at[k]];
+            }
+            return out;
+        }
+
         private void addEdges() {
             int[] valuesNumber = new int[n];
-            Map<IntRow, Integer> numberByValues = new HashMap<>();
+            Memo<Integer> numberByValues = new Memo<>();
+            int different = 0;
             for (int i = 0; i < n; i++) {
-                valuesNumber[i] = numberByValues.computeIfAbsent(
-                        new IntRow(strategyByNodeAndValue[i]), v -> numberByValues.size());
+                int[] values = strategyByNodeAndValue[i];
+                numberByValues.begin(values.length, values[0]);
+                for (int k = 1; k < values.length; k++) {
+                    numberByValues.add(values[k]);
+                }
+                Integer known = numberByValues.get();
+                if (known == null) {
+                    known = different++;
+                    numberByValues.put(known);
+                }
+                valuesNumber[i] = known;
             }
             // The edges by their lower end, then by the other one, then by number.
             int[] at = new int[count + 1];
@@ -471,40 +480,32 @@ final class Reducer {
 
         /** Makes one matrix of the parallel edges of each pair of variables; equal ones are made once. */
         private void join(int[] at, long[] keys, int[] valuesNumber) {
-            Map<Object, Matrix> shared = new HashMap<>();
-            IdentityHashMap<long[], Integer> numberByEdgeMatrix = new IdentityHashMap<>();
+            Memo<Matrix> shared = new Memo<>();
+            int different = 0;
             for (int a = 0; a < count; a++) {
                 budget.check();
-                Arrays.sort(keys, at[a], at[a + 1]);
+                if (at[a + 1] - at[a] > 1) {
+                    Arrays.sort(keys, at[a], at[a + 1]);
+                }
                 for (int i = at[a], end; i < at[a + 1]; i = end) {
                     int b = (int) (keys[i] >> 32);
                     end = i + 1;
                     while (end < at[a + 1] && (int) (keys[end] >> 32) == b) {
                         end++;
                     }
-                    MatrixKey first = null;
-                    List<MatrixKey> parts = List.of();
+                    // All parallel edges have the same number of values at both ends.
+                    shared.begin(domain[a], domain[b]);
                     for (int k = i; k < end; k++) {
                         int e = (int) keys[k];
-                        MatrixKey part = new MatrixKey(
-                                numberByEdgeMatrix.computeIfAbsent(
-                                        problem.edgeMatrix(e), m -> numberByEdgeMatrix.size()),
-                                valuesNumber[problem.edgeFrom(e)],
-                                valuesNumber[problem.edgeTo(e)],
-                                isStraight(e));
-                        if (first == null) {
-                            first = part;
-                            parts = end - i == 1 ? parts : new ArrayList<>(end - i);
-                        }
-                        if (end - i > 1) {
-                            parts.add(part);
-                        }
+                        shared.add(problem.matrixNumber(e));
+                        shared.add(valuesNumber[problem.edgeFrom(e)]);
+                        shared.add(valuesNumber[problem.edgeTo(e)]);
+                        shared.add(isStraight(e) ? 1 : 0);
                     }
-                    Object key = end - i == 1 ? Objects.requireNonNull(first) : parts;
-                    Matrix known = shared.get(key);
+                    Matrix known = shared.get();
                     if (known == null) {
-                        known = new Matrix(sum(a, b, keys, i, end), shared.size(), domain[b]);
-                        shared.put(key, known);
+                        known = new Matrix(sum(a, b, keys, i, end), different++, domain[b]);
+                        shared.put(known);
                     }
                     edgeA[edgeCount] = a;
                     edgeB[edgeCount] = b;
@@ -539,20 +540,27 @@ final class Reducer {
         }
 
         private double[] sum(int a, int b, long[] keys, int from, int to) {
-            int width = domain[b];
-            double[] costs = new double[domain[a] * width];
+            double[] costs = new double[domain[a] * domain[b]];
             for (int i = from; i < to; i++) {
                 int e = (int) keys[i];
                 int[] si = strategyByNodeAndValue[problem.edgeFrom(e)];
                 int[] sj = strategyByNodeAndValue[problem.edgeTo(e)];
+                long[] all = problem.matrix(problem.matrixNumber(e));
+                int columns = problem.strategyCount(problem.edgeTo(e));
                 boolean straight = isStraight(e);
                 for (int k = 0; k < si.length; k++) {
-                    for (int l = 0; l < sj.length; l++) {
-                        costs[straight ? k * width + l : l * width + k] += finite(problem.edgeCost(e, si[k], sj[l]));
-                    }
+                    addRow(all, si[k] * columns, sj, costs, straight ? k * domain[b] : k, straight ? 1 : domain[b]);
                 }
             }
             return costs;
+        }
+
+        private static void addRow(long[] all, int row, int[] columns, double[] costs, int first, int step) {
+            int into = first;
+            for (int column : columns) {
+                costs[into] += finite(all[row + column]);
+                into += step;
+            }
         }
 
         private static double finite(long cost) {

@@ -3,6 +3,7 @@ package dev.drover.solver;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -34,7 +35,11 @@ public final class StrategyProblem {
     private final long[][] usages;
     private final int[] edgeFrom;
     private final int[] edgeTo;
-    private final long[][] edgeCosts;
+
+    /** By edge, the number of its matrix. */
+    private final int[] edgeMatrix;
+
+    private final long[][] matrices;
 
     private StrategyProblem(Builder builder) {
         name = builder.name;
@@ -55,7 +60,24 @@ public final class StrategyProblem {
             edgeFrom[e] = builder.edgeEnds.get(e)[0];
             edgeTo[e] = builder.edgeEnds.get(e)[1];
         }
-        edgeCosts = builder.edgeCosts.toArray(new long[0][]);
+        edgeMatrix = new int[m];
+        matrices = numbered(builder.edgeCosts, edgeMatrix);
+    }
+
+    /** Returns the different arrays, in order of their first use. */
+    private static long[][] numbered(List<long[]> rows, int[] numbers) {
+        IdentityHashMap<long[], Integer> numberByRow = new IdentityHashMap<>();
+        List<long[]> different = new ArrayList<>();
+        for (int e = 0; e < numbers.length; e++) {
+            Integer known = numberByRow.get(rows.get(e));
+            if (known == null) {
+                known = different.size();
+                numberByRow.put(rows.get(e), known);
+                different.add(rows.get(e));
+            }
+            numbers[e] = known;
+        }
+        return different.toArray(new long[0][]);
     }
 
     private StrategyProblem(StrategyProblem other, long usageLimit) {
@@ -67,7 +89,8 @@ public final class StrategyProblem {
         this.usages = other.usages;
         this.edgeFrom = other.edgeFrom;
         this.edgeTo = other.edgeTo;
-        this.edgeCosts = other.edgeCosts;
+        this.edgeMatrix = other.edgeMatrix;
+        this.matrices = other.matrices;
     }
 
     /**
@@ -154,12 +177,32 @@ public final class StrategyProblem {
 
     /** Returns the cost of an edge for a pair of strategies; {@link #FORBIDDEN} or more forbids the pair. */
     public long edgeCost(int edge, int fromStrategy, int toStrategy) {
-        return edgeCosts[edge][fromStrategy * costs[edgeTo[edge]].length + toStrategy];
+        return matrices[edgeMatrix[edge]][fromStrategy * costs[edgeTo[edge]].length + toStrategy];
     }
 
-    /** Returns the row-major matrix itself, shared by equal edges; callers must not write. */
-    long[] edgeMatrix(int edge) {
-        return edgeCosts[edge];
+    /** Returns the costs of all strategies of a node themselves; callers must not write. */
+    long[] costs(int node) {
+        return costs[node];
+    }
+
+    /** Returns the usages of all strategies of a node themselves; callers must not write. */
+    long[] usages(int node) {
+        return usages[node];
+    }
+
+    /** Returns the number of different matrices. */
+    int matrixCount() {
+        return matrices.length;
+    }
+
+    /** Returns a row-major matrix itself; callers must not write. */
+    long[] matrix(int number) {
+        return matrices[number];
+    }
+
+    /** Returns the number of an edge's matrix, the same for equal edges. */
+    int matrixNumber(int edge) {
+        return edgeMatrix[edge];
     }
 
     /** Collects nodes and edges; every argument is checked when it comes. Not for several threads. */
@@ -174,15 +217,20 @@ public final class StrategyProblem {
         private long usageLimit = UNLIMITED;
 
         private final boolean adopting;
+        private final boolean notNegative;
 
         private Builder(String name) {
-            this(name, false);
+            this(name, false, false);
         }
 
-        /** With {@code adopting} the arrays given are kept themselves: equal ones are one array already and nobody writes to them. */
-        Builder(String name, boolean adopting) {
+        /**
+         * With {@code adopting} the arrays given are kept themselves: equal ones are one array already and nobody writes to them. With
+         * {@code notNegative} no cost and no usage is negative.
+         */
+        Builder(String name, boolean adopting, boolean notNegative) {
             this.name = name;
             this.adopting = adopting;
+            this.notNegative = notNegative;
         }
 
         /**
@@ -286,7 +334,10 @@ public final class StrategyProblem {
             return found;
         }
 
-        private static void requireNotNegative(String what, long[] row, String thing, int id) {
+        private void requireNotNegative(String what, long[] row, String thing, int id) {
+            if (notNegative) {
+                return;
+            }
             for (long value : row) {
                 if (value < 0) {
                     throw new SolverInputException("The " + what + " (" + value + ") of " + thing + " (" + id

@@ -3,8 +3,6 @@ package dev.drover.solver;
 import dev.drover.solver.Solution.Status;
 import dev.drover.solver.SolveOptions.Technique;
 import java.math.BigInteger;
-import java.util.Arrays;
-import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.function.LongSupplier;
 
@@ -142,19 +140,17 @@ public final class StrategySolver {
         double cost = 0;
         long exact = 0;
         for (int node = 0; node < problem.nodeCount(); node++) {
-            long largest = 0;
-            long least = StrategyProblem.FORBIDDEN;
-            for (int k = 0; k < problem.strategyCount(node); k++) {
-                largest = Math.max(largest, problem.usage(node, k));
-                least = Math.min(least, problem.cost(node, k));
-            }
-            usage += largest;
-            cost += least < StrategyProblem.FORBIDDEN ? least : 0;
-            exact += least < StrategyProblem.FORBIDDEN ? least : 0;
+            long least = leastAllowed(problem.costs(node));
+            usage += largest(problem.usages(node));
+            cost += least;
+            exact += least;
         }
-        IdentityHashMap<long[], Long> leastByMatrix = new IdentityHashMap<>();
+        long[] leastByMatrix = new long[problem.matrixCount()];
+        for (int number = 0; number < leastByMatrix.length; number++) {
+            leastByMatrix[number] = leastAllowed(problem.matrix(number));
+        }
         for (int edge = 0; edge < problem.edgeCount(); edge++) {
-            long least = leastByMatrix.computeIfAbsent(problem.edgeMatrix(edge), StrategySolver::leastAllowed);
+            long least = leastByMatrix[problem.matrixNumber(edge)];
             cost += least;
             exact += least;
         }
@@ -163,11 +159,21 @@ public final class StrategySolver {
         return exact;
     }
 
+    private static long largest(long[] usages) {
+        long largest = 0;
+        for (long usage : usages) {
+            largest = Math.max(largest, usage);
+        }
+        return largest;
+    }
+
+    /** The least cost that is not forbidden, 0 if all are. */
     private static long leastAllowed(long[] costs) {
-        return Arrays.stream(costs)
-                .filter(cost -> cost < StrategyProblem.FORBIDDEN)
-                .min()
-                .orElse(0);
+        long least = StrategyProblem.FORBIDDEN;
+        for (long cost : costs) {
+            least = Math.min(least, cost);
+        }
+        return least < StrategyProblem.FORBIDDEN ? least : 0;
     }
 
     private static void requireSum(StrategyProblem problem, String what, double sum) {

@@ -6,16 +6,22 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tables of costs, equal ones stored once and every operation on them done once: what repeated layers have in common is computed for
- * one of them.
+ * Tables of costs and rows of costs, usages and values: equal ones are one object with a number, and every operation on them is done once:
+ * what repeated layers have in common is computed for one of them, and looked up by numbers for the others.
  */
 final class Tables {
-    private final Map<Row, Table> interned = new HashMap<>();
-    private final Map<Row, double[]> internedRows = new HashMap<>();
-    private final Map<IntRow, int[]> internedValues = new HashMap<>();
-    private final Map<StrategyProblem.Row, long[]> internedUsage = new HashMap<>();
-    private final Map<Long, Table> sums = new HashMap<>();
-    private final Map<SelectKey, Table> selections = new HashMap<>();
+    private final Map<Costs, Table> interned = new HashMap<>();
+    private final Map<Costs, Costs> internedCosts = new HashMap<>();
+    private final Map<Values, Values> internedValues = new HashMap<>();
+    private final Map<Usage, Usage> internedUsage = new HashMap<>();
+    private final Memo<Table> tableSums = new Memo<>();
+    private final Memo<Costs> costSums = new Memo<>();
+    private final Memo<Usage> usageSums = new Memo<>();
+    private final Memo<Table> fewerRows = new Memo<>();
+    private final Memo<Costs> fewerCosts = new Memo<>();
+    private final Memo<Usage> fewerUsage = new Memo<>();
+    private final Memo<Values> fewerValues = new Memo<>();
+    private Values[] upTo = new Values[0];
 
     /** Costs of pairs of values, row-major. */
     static final class Table {
@@ -25,6 +31,8 @@ final class Tables {
         private int separable = -1;
         private Dominance.@Nullable Side side;
         private @Nullable Table transposed;
+        private @Nullable Costs firstColumn;
+        private @Nullable Costs firstRowRest;
 
         private Table(double[] values, int columns, int number) {
             this.values = values;
@@ -57,43 +65,28 @@ final class Tables {
             }
             return true;
         }
-
-        double[] firstColumn() {
-            double[] out = new double[rows()];
-            for (int i = 0; i < out.length; i++) {
-                out[i] = values[i * columns];
-            }
-            return out;
-        }
-
-        /** The first row less its first cost. */
-        double[] firstRowRest() {
-            double[] out = new double[columns];
-            for (int j = 0; j < columns; j++) {
-                out[j] = values[j] - values[0];
-            }
-            return out;
-        }
     }
 
-    /** Costs and their width as a key. */
-    static final class Row {
-        private final double[] values;
+    /** A row of costs; as a key with its width. */
+    static final class Costs {
+        final double[] values;
+        final int number;
         private final int columns;
         private final int hash;
 
-        Row(double[] values, int columns) {
+        private Costs(double[] values, int columns, int number) {
             this.values = values;
+            this.number = number;
             this.columns = columns;
             this.hash = Arrays.hashCode(values) * 31 + columns;
         }
 
         @Override
         public boolean equals(@Nullable Object other) {
-            return other instanceof Row row
-                    && hash == row.hash
-                    && columns == row.columns
-                    && Arrays.equals(values, row.values);
+            return other instanceof Costs costs
+                    && hash == costs.hash
+                    && columns == costs.columns
+                    && Arrays.equals(values, costs.values);
         }
 
         @Override
@@ -102,20 +95,80 @@ final class Tables {
         }
     }
 
-    private static final class SelectKey {
-        private final int table;
-        private final int[] rows;
+    /** What each value uses. */
+    static final class Usage {
+        final long[] values;
+        final int number;
+        private final long least;
+        private final long most;
         private final int hash;
+        private long @Nullable [] aboveLeast;
 
-        SelectKey(int table, int[] rows) {
-            this.table = table;
-            this.rows = rows;
-            this.hash = Arrays.hashCode(rows) * 31 + table;
+        private Usage(long[] values, int number) {
+            this.values = values;
+            this.number = number;
+            this.hash = Arrays.hashCode(values);
+            long low = values[0];
+            long high = values[0];
+            for (long value : values) {
+                low = Math.min(low, value);
+                high = Math.max(high, value);
+            }
+            least = low;
+            most = high;
+        }
+
+        long least() {
+            return least;
+        }
+
+        long most() {
+            return most;
+        }
+
+        boolean isConstant() {
+            return least == most;
+        }
+
+        /** What each value uses more than the one that uses least; not to be written. */
+        long[] aboveLeast() {
+            long[] known = aboveLeast;
+            if (known == null) {
+                known = new long[values.length];
+                for (int k = 0; k < known.length; k++) {
+                    known[k] = values[k] - least;
+                }
+                aboveLeast = known;
+            }
+            return known;
         }
 
         @Override
         public boolean equals(@Nullable Object other) {
-            return other instanceof SelectKey key && table == key.table && Arrays.equals(rows, key.rows);
+            return other instanceof Usage usage && hash == usage.hash && Arrays.equals(values, usage.values);
+        }
+
+        @Override
+        public int hashCode() {
+            return hash;
+        }
+    }
+
+    /** Some of the values of a variable, in rising order. */
+    static final class Values {
+        final int[] values;
+        final int number;
+        private final int hash;
+
+        private Values(int[] values, int number) {
+            this.values = values;
+            this.number = number;
+            this.hash = Arrays.hashCode(values);
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Values some && hash == some.hash && Arrays.equals(values, some.values);
         }
 
         @Override
@@ -126,19 +179,48 @@ final class Tables {
 
     /** Returns the table of these costs. */
     Table of(double[] values, int columns) {
-        return interned.computeIfAbsent(new Row(values, columns), r -> new Table(values, columns, interned.size()));
-    }
-
-    Table sum(Table a, Table b) {
-        return sums.computeIfAbsent(((long) a.number << 32) | b.number, k -> of(add(a.values, b.values), a.columns));
-    }
-
-    private static double[] add(double[] a, double[] b) {
-        double[] out = a.clone();
-        for (int i = 0; i < out.length; i++) {
-            out[i] += b[i];
+        Costs key = new Costs(values, columns, -1);
+        Table known = interned.get(key);
+        if (known == null) {
+            known = new Table(values, columns, interned.size());
+            interned.put(key, known);
         }
-        return out;
+        return known;
+    }
+
+    Costs costs(double[] values) {
+        Costs costs = new Costs(values, 1, internedCosts.size());
+        Costs known = internedCosts.putIfAbsent(costs, costs);
+        return known == null ? costs : known;
+    }
+
+    Usage usage(long[] values) {
+        Usage usage = new Usage(values, internedUsage.size());
+        Usage known = internedUsage.putIfAbsent(usage, usage);
+        return known == null ? usage : known;
+    }
+
+    Values values(int[] values) {
+        Values some = new Values(values, internedValues.size());
+        Values known = internedValues.putIfAbsent(some, some);
+        return known == null ? some : known;
+    }
+
+    /** Returns 0 .. count - 1. */
+    Values upTo(int count) {
+        if (count >= upTo.length) {
+            upTo = Arrays.copyOf(upTo, Math.max(count + 1, 2 * upTo.length));
+        }
+        Values known = upTo[count];
+        if (known == null) {
+            int[] all = new int[count];
+            for (int i = 0; i < count; i++) {
+                all[i] = i;
+            }
+            known = values(all);
+            upTo[count] = known;
+        }
+        return known;
     }
 
     Table transposed(Table table) {
@@ -162,52 +244,128 @@ final class Tables {
         return known;
     }
 
-    Table selectRows(Table table, int[] rows) {
-        return selections.computeIfAbsent(new SelectKey(table.number, rows), k -> {
-            double[] out = new double[rows.length * table.columns];
-            for (int i = 0; i < rows.length; i++) {
-                System.arraycopy(table.values, rows[i] * table.columns, out, i * table.columns, table.columns);
+    Costs firstColumn(Table table) {
+        Costs known = table.firstColumn;
+        if (known == null) {
+            double[] out = new double[table.rows()];
+            for (int i = 0; i < out.length; i++) {
+                out[i] = table.values[i * table.columns];
             }
-            return of(out, table.columns);
-        });
-    }
-
-    double[] plus(double[] a, double[] b) {
-        return row(add(a, b));
-    }
-
-    double[] select(double[] from, int[] at) {
-        double[] out = new double[at.length];
-        for (int i = 0; i < at.length; i++) {
-            out[i] = from[at[i]];
+            known = costs(out);
+            table.firstColumn = known;
         }
-        return row(out);
+        return known;
     }
 
-    private double[] row(double[] values) {
-        return internedRows.computeIfAbsent(new Row(values, 1), r -> values);
-    }
-
-    long[] select(long[] from, int[] at) {
-        long[] out = new long[at.length];
-        for (int i = 0; i < at.length; i++) {
-            out[i] = from[at[i]];
+    /** The first row less its first cost. */
+    Costs firstRowRest(Table table) {
+        Costs known = table.firstRowRest;
+        if (known == null) {
+            double[] out = new double[table.columns];
+            for (int j = 0; j < out.length; j++) {
+                out[j] = table.values[j] - table.values[0];
+            }
+            known = costs(out);
+            table.firstRowRest = known;
         }
-        return internedUsage.computeIfAbsent(new StrategyProblem.Row(out), r -> out);
+        return known;
     }
 
-    int[] select(int[] from, int[] at) {
-        int[] out = new int[at.length];
-        for (int i = 0; i < at.length; i++) {
-            out[i] = from[at[i]];
+    Table sum(Table a, Table b) {
+        tableSums.begin(a.number, b.number);
+        Table known = tableSums.get();
+        if (known == null) {
+            known = of(sum(a.values, b.values), a.columns);
+            tableSums.put(known);
         }
-        return internedValues.computeIfAbsent(new IntRow(out), r -> out);
+        return known;
     }
 
-    /** Returns 0 .. count - 1. */
-    int[] upTo(int count) {
-        int[] out = new int[count];
-        Arrays.setAll(out, i -> i);
-        return internedValues.computeIfAbsent(new IntRow(out), r -> out);
+    Costs sum(Costs a, Costs b) {
+        costSums.begin(a.number, b.number);
+        Costs known = costSums.get();
+        if (known == null) {
+            known = costs(sum(a.values, b.values));
+            costSums.put(known);
+        }
+        return known;
+    }
+
+    private static double[] sum(double[] a, double[] b) {
+        double[] out = a.clone();
+        for (int i = 0; i < out.length; i++) {
+            out[i] += b[i];
+        }
+        return out;
+    }
+
+    Usage sum(Usage a, Usage b) {
+        usageSums.begin(a.number, b.number);
+        Usage known = usageSums.get();
+        if (known == null) {
+            long[] out = a.values.clone();
+            for (int i = 0; i < out.length; i++) {
+                out[i] += b.values[i];
+            }
+            known = usage(out);
+            usageSums.put(known);
+        }
+        return known;
+    }
+
+    Table selectRows(Table table, Values rows) {
+        fewerRows.begin(table.number, rows.number);
+        Table known = fewerRows.get();
+        if (known == null) {
+            double[] out = new double[rows.values.length * table.columns];
+            for (int i = 0; i < rows.values.length; i++) {
+                System.arraycopy(table.values, rows.values[i] * table.columns, out, i * table.columns, table.columns);
+            }
+            known = of(out, table.columns);
+            fewerRows.put(known);
+        }
+        return known;
+    }
+
+    Costs select(Costs from, Values at) {
+        fewerCosts.begin(from.number, at.number);
+        Costs known = fewerCosts.get();
+        if (known == null) {
+            double[] out = new double[at.values.length];
+            for (int i = 0; i < out.length; i++) {
+                out[i] = from.values[at.values[i]];
+            }
+            known = costs(out);
+            fewerCosts.put(known);
+        }
+        return known;
+    }
+
+    Usage select(Usage from, Values at) {
+        fewerUsage.begin(from.number, at.number);
+        Usage known = fewerUsage.get();
+        if (known == null) {
+            long[] out = new long[at.values.length];
+            for (int i = 0; i < out.length; i++) {
+                out[i] = from.values[at.values[i]];
+            }
+            known = usage(out);
+            fewerUsage.put(known);
+        }
+        return known;
+    }
+
+    Values select(Values from, Values at) {
+        fewerValues.begin(from.number, at.number);
+        Values known = fewerValues.get();
+        if (known == null) {
+            int[] out = new int[at.values.length];
+            for (int i = 0; i < out.length; i++) {
+                out[i] = from.values[at.values[i]];
+            }
+            known = values(out);
+            fewerValues.put(known);
+        }
+        return known;
     }
 }

@@ -1,10 +1,7 @@
 package dev.drover.solver;
 
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
 /**
  * The usage limit at every time, brought to the few rows that matter.
@@ -66,30 +63,47 @@ final class UsageRows {
             Arrays.fill(noUsage, new long[0][]);
             return new UsageRows(new long[0], new TimeSpan[0], none, none.clone(), noUsage, -1);
         }
-        long[] times = uses.stream()
-                .flatMapToLong(u -> Arrays.stream(new long[] {u.start, u.end}))
-                .sorted()
-                .distinct()
-                .toArray();
+        long[] times = times(uses);
         int[][] begin = new int[times.length][];
         int[][] finish = new int[times.length][];
         budget.check();
         bucketByTime(uses, times, begin, finish);
-        List<Integer> kept = new ArrayList<>();
+        int[] kept = new int[times.length];
+        int rows = 0;
         for (int i = 0; i + 1 < times.length; i++) {
             if (begin[i].length > 0 && finish[i + 1].length > 0) {
-                kept.add(i);
+                kept[rows++] = i;
             }
         }
+        Use[] all = uses.toArray(new Use[0]);
+        Change change = new Change(domain);
         for (int pass = 0; pass < 6; pass++) {
-            List<Integer> fewer = dropImplied(kept, uses, begin, finish, budget);
-            boolean same = fewer.size() == kept.size();
-            kept = fewer;
+            int fewer = dropImplied(kept, rows, all, begin, finish, change, budget);
+            boolean same = fewer == rows;
+            rows = fewer;
             if (same) {
                 break;
             }
         }
-        return build(domain, kept, uses, times, begin, finish, usageLimit, budget);
+        return build(domain, Arrays.copyOf(kept, rows), all, times, begin, finish, usageLimit, budget);
+    }
+
+    /** The different times at which a use begins or ends, in order. */
+    private static long[] times(List<Use> uses) {
+        long[] times = new long[2 * uses.size()];
+        int count = 0;
+        for (Use use : uses) {
+            times[count++] = use.start;
+            times[count++] = use.end;
+        }
+        Arrays.sort(times);
+        int different = 0;
+        for (int i = 0; i < count; i++) {
+            if (i == 0 || times[i] != times[i - 1]) {
+                times[different++] = times[i];
+            }
+        }
+        return Arrays.copyOf(times, different);
     }
 
     private static void bucketByTime(List<Use> uses, long[] times, int[][] begin, int[][] finish) {
@@ -115,28 +129,56 @@ final class UsageRows {
 
     /** Sums of the use of each variable since some row, with the greatest and least total that they can make. */
     private static final class Change {
-        private final Map<Integer, long[]> byVariable = new HashMap<>();
+        /** By variable, from -1 on; the sums of a variable count if its epoch is the present one. */
+        private final long[][] sums;
+
+        private final int[] epochs;
+        private final long[] high;
+        private final long[] low;
+        private int epoch;
         private long most;
         private long least;
 
-        void add(Use use, int sign) {
-            long[] sum = byVariable.computeIfAbsent(use.variable, v -> new long[use.usage.length]);
-            count(sum, -1);
-            for (int k = 0; k < sum.length; k++) {
-                sum[k] += sign * use.usage[k];
+        Change(int[] domain) {
+            sums = new long[domain.length + 1][];
+            epochs = new int[sums.length];
+            high = new long[sums.length];
+            low = new long[sums.length];
+            sums[0] = new long[1];
+            for (int v = 0; v < domain.length; v++) {
+                sums[v + 1] = new long[domain[v]];
             }
-            count(sum, 1);
         }
 
-        private void count(long[] sum, int sign) {
-            long high = Long.MIN_VALUE;
-            long low = Long.MAX_VALUE;
-            for (long value : sum) {
-                high = Math.max(high, value);
-                low = Math.min(low, value);
+        /** Goes back to nothing. */
+        void restart() {
+            epoch++;
+            most = 0;
+            least = 0;
+        }
+
+        void add(Use use, int sign) {
+            int at = use.variable + 1;
+            long[] sum = sums[at];
+            if (epochs[at] == epoch) {
+                most -= high[at];
+                least -= low[at];
+            } else {
+                epochs[at] = epoch;
+                Arrays.fill(sum, 0);
             }
-            most += sign * high;
-            least += sign * low;
+            long top = Long.MIN_VALUE;
+            long bottom = Long.MAX_VALUE;
+            for (int k = 0; k < sum.length; k++) {
+                long now = sum[k] + sign * use.usage[k];
+                sum[k] = now;
+                top = Math.max(top, now);
+                bottom = Math.min(bottom, now);
+            }
+            high[at] = top;
+            low[at] = bottom;
+            most += top;
+            least += bottom;
         }
 
         /** Whether the change can only lower the usage. */
@@ -150,40 +192,39 @@ final class UsageRows {
         }
     }
 
-    private static List<Integer> dropImplied(
-            List<Integer> rows, List<Use> uses, int[][] begin, int[][] finish, Budget budget) {
-        List<Integer> kept = new ArrayList<>();
-        Change change = new Change();
+    /** Leaves out rows that a neighbour implies; those that stay move to the front. Returns how many stay. */
+    private static int dropImplied(
+            int[] kept, int count, Use[] uses, int[][] begin, int[][] finish, Change change, Budget budget) {
+        int stay = 0;
         int at = -1;
-        for (int row : rows) {
+        change.restart();
+        for (int i = 0; i < count; i++) {
+            int row = kept[i];
             budget.check();
             while (at < row) {
                 at++;
                 for (int u : begin[at]) {
-                    change.add(uses.get(u), 1);
+                    change.add(uses[u], 1);
                 }
                 for (int u : finish[at]) {
-                    change.add(uses.get(u), -1);
+                    change.add(uses[u], -1);
                 }
             }
-            if (kept.isEmpty()) {
-                kept.add(row);
-                change = new Change();
-            } else if (!change.neverAbove()) {
-                if (change.neverBelow()) {
-                    kept.remove(kept.size() - 1);
+            if (stay == 0 || !change.neverAbove()) {
+                if (stay > 0 && change.neverBelow()) {
+                    stay--;
                 }
-                kept.add(row);
-                change = new Change();
+                kept[stay++] = row;
+                change.restart();
             }
         }
-        return kept;
+        return stay;
     }
 
     private static UsageRows build(
             int[] domain,
-            List<Integer> kept,
-            List<Use> uses,
+            int[] kept,
+            Use[] uses,
             long[] times,
             int[][] begin,
             int[][] finish,
@@ -191,92 +232,110 @@ final class UsageRows {
             Budget budget) {
         int n = domain.length;
         long[][] now = new long[n][];
-        List<List<long[]>> usage = new ArrayList<>();
-        List<List<Integer>> starts = new ArrayList<>();
+        Segments[] segments = new Segments[n];
         for (int v = 0; v < n; v++) {
             now[v] = new long[domain[v]];
-            usage.add(new ArrayList<>());
-            starts.add(new ArrayList<>());
+            segments[v] = new Segments();
         }
-        long[] fixed = new long[kept.size()];
+        long[] fixed = new long[kept.length];
         long constant = 0;
         boolean[] touched = new boolean[n];
+        int[] list = new int[n];
         int at = -1;
-        for (int r = 0; r < kept.size(); r++) {
+        for (int r = 0; r < kept.length; r++) {
             budget.check();
-            List<Integer> list = new ArrayList<>();
-            while (at < kept.get(r)) {
+            int listed = 0;
+            while (at < kept[r]) {
                 at++;
                 for (int side = 0; side < 2; side++) {
                     for (int u : (side == 0 ? begin : finish)[at]) {
-                        Use use = uses.get(u);
+                        Use use = uses[u];
                         int sign = side == 0 ? 1 : -1;
                         if (use.variable < 0) {
                             constant += sign * use.usage[0];
                             continue;
                         }
-                        for (int k = 0; k < use.usage.length; k++) {
-                            now[use.variable][k] += sign * use.usage[k];
+                        long[] mine = now[use.variable];
+                        for (int k = 0; k < mine.length; k++) {
+                            mine[k] += sign * use.usage[k];
                         }
                         if (!touched[use.variable]) {
                             touched[use.variable] = true;
-                            list.add(use.variable);
+                            list[listed++] = use.variable;
                         }
                     }
                 }
             }
             fixed[r] = constant;
-            for (int v : list) {
+            for (int i = 0; i < listed; i++) {
+                int v = list[i];
                 touched[v] = false;
-                List<long[]> segments = usage.get(v);
-                if (segments.isEmpty() || !Arrays.equals(segments.get(segments.size() - 1), now[v])) {
-                    segments.add(now[v].clone());
-                    starts.get(v).add(r);
-                }
+                segments[v].add(r, now[v]);
             }
         }
-        return new Assembly(domain, kept, times, fixed, usage, starts, usageLimit).finish();
+        return new Assembly(domain, kept, times, fixed, segments, usageLimit).finish();
+    }
+
+    /** What the values of a variable use, from some rows on until the next. */
+    private static final class Segments {
+        private static final int[] NONE = {};
+        private static final long[][] NO_USAGE = {};
+
+        private int[] starts = NONE;
+        private long[][] usage = NO_USAGE;
+        private int count;
+
+        void add(int row, long[] now) {
+            if (count > 0 && Arrays.equals(usage[count - 1], now)) {
+                return;
+            }
+            if (count == starts.length) {
+                starts = Arrays.copyOf(starts, 2 * count + 2);
+                usage = Arrays.copyOf(usage, 2 * count + 2);
+            }
+            starts[count] = row;
+            usage[count++] = now.clone();
+        }
+
+        private int end(int s, int rows) {
+            return s + 1 < count ? starts[s + 1] : rows;
+        }
     }
 
     /** Takes the least use of each segment off the limit, and leaves out the rows that can never pass it. */
     private static final class Assembly {
         private final int[] domain;
-        private final List<Integer> kept;
+        private final int[] kept;
         private final long[] times;
         private final long[] fixed;
-        private final List<List<long[]>> usage;
-        private final List<List<Integer>> starts;
+        private final Segments[] segments;
         private final long usageLimit;
 
-        Assembly(
-                int[] domain,
-                List<Integer> kept,
-                long[] times,
-                long[] fixed,
-                List<List<long[]>> usage,
-                List<List<Integer>> starts,
-                long usageLimit) {
+        Assembly(int[] domain, int[] kept, long[] times, long[] fixed, Segments[] segments, long usageLimit) {
             this.domain = domain;
             this.kept = kept;
             this.times = times;
             this.fixed = fixed;
-            this.usage = usage;
-            this.starts = starts;
+            this.segments = segments;
             this.usageLimit = usageLimit;
         }
 
         UsageRows finish() {
             int n = domain.length;
-            int rows = kept.size();
+            int rows = kept.length;
             long[] leastChange = new long[rows + 1];
             long[] mostChange = new long[rows + 1];
-            for (int v = 0; v < n; v++) {
-                for (int s = 0; s < usage.get(v).size(); s++) {
-                    long[] u = usage.get(v).get(s);
-                    long least = Arrays.stream(u).min().orElse(0);
-                    long most = Arrays.stream(u).max().orElse(0);
-                    int from = starts.get(v).get(s);
-                    int to = end(v, s);
+            for (Segments mine : segments) {
+                for (int s = 0; s < mine.count; s++) {
+                    long[] u = mine.usage[s];
+                    long least = u[0];
+                    long most = u[0];
+                    for (long value : u) {
+                        least = Math.min(least, value);
+                        most = Math.max(most, value);
+                    }
+                    int from = mine.starts[s];
+                    int to = mine.end(s, rows);
                     leastChange[from] += least;
                     leastChange[to] -= least;
                     mostChange[from] += most;
@@ -299,7 +358,7 @@ final class UsageRows {
                 newRow[r] = count;
                 if (usageLimit != StrategyProblem.UNLIMITED && fixed[r] + most > usageLimit) {
                     limit[count] = usageLimit - fixed[r] - least;
-                    time[count] = new TimeSpan(times[kept.get(r)], times[kept.get(r) + 1]);
+                    time[count] = new TimeSpan(times[kept[r]], times[kept[r] + 1]);
                     if (limit[count] < 0 && (broken < 0 || limit[count] < limit[broken])) {
                         broken = count;
                     }
@@ -311,33 +370,41 @@ final class UsageRows {
             int[][] segEnd = new int[n][];
             long[][][] segUsage = new long[n][][];
             for (int v = 0; v < n; v++) {
-                List<int[]> spans = new ArrayList<>();
-                List<long[]> values = new ArrayList<>();
-                for (int s = 0; s < usage.get(v).size(); s++) {
-                    int from = newRow[starts.get(v).get(s)];
-                    int to = newRow[end(v, s)];
-                    long[] u = usage.get(v).get(s);
-                    if (from == to || Arrays.stream(u).allMatch(value -> value == 0)) {
+                Segments mine = segments[v];
+                int[] start = new int[mine.count];
+                int[] end = new int[mine.count];
+                long[][] usage = new long[mine.count][];
+                int left = 0;
+                for (int s = 0; s < mine.count; s++) {
+                    int from = newRow[mine.starts[s]];
+                    int to = newRow[mine.end(s, rows)];
+                    long[] u = mine.usage[s];
+                    if (from == to || isZero(u)) {
                         continue;
                     }
-                    int last = spans.size() - 1;
-                    if (last >= 0 && spans.get(last)[1] == from && Arrays.equals(values.get(last), u)) {
-                        spans.get(last)[1] = to;
+                    if (left > 0 && end[left - 1] == from && Arrays.equals(usage[left - 1], u)) {
+                        end[left - 1] = to;
                     } else {
-                        spans.add(new int[] {from, to});
-                        values.add(u);
+                        start[left] = from;
+                        end[left] = to;
+                        usage[left++] = u;
                     }
                 }
-                segStart[v] = spans.stream().mapToInt(span -> span[0]).toArray();
-                segEnd[v] = spans.stream().mapToInt(span -> span[1]).toArray();
-                segUsage[v] = values.toArray(new long[0][]);
+                segStart[v] = Arrays.copyOf(start, left);
+                segEnd[v] = Arrays.copyOf(end, left);
+                segUsage[v] = Arrays.copyOf(usage, left);
             }
             return new UsageRows(
                     Arrays.copyOf(limit, count), Arrays.copyOf(time, count), segStart, segEnd, segUsage, broken);
         }
 
-        private int end(int v, int s) {
-            return s + 1 < starts.get(v).size() ? starts.get(v).get(s + 1) : kept.size();
+        private static boolean isZero(long[] usage) {
+            for (long value : usage) {
+                if (value != 0) {
+                    return false;
+                }
+            }
+            return true;
         }
     }
 }
