@@ -5,6 +5,7 @@ import dev.drover.plan.sim.MemoryUse;
 import dev.drover.runtime.WorkerFailure;
 import dev.drover.solver.SolverInputException;
 import java.io.PrintStream;
+import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
@@ -14,17 +15,6 @@ import picocli.CommandLine.Command;
         description = "Plans and runs parallel training of a model given as a graph.",
         version = "drover 0.1.0",
         mixinStandardHelpOptions = true,
-        subcommands = {
-            ExplainCommand.class,
-            HelpCommand.class,
-            InspectCommand.class,
-            PlanCommand.class,
-            ReportCommand.class,
-            SimulateCommand.class,
-            SolveCommand.class,
-            TrainCommand.class,
-            VerifyCommand.class
-        },
         footer = {
             "",
             "MODEL is a file of HLO text (.gz is read directly) or a zoo name such as",
@@ -41,6 +31,19 @@ public final class Main implements Runnable {
     /** Trained, but the last state or the report could not be written. */
     static final int NOT_SAVED = 4;
 
+    private static final List<Subcommand> SUBCOMMANDS = List.of(
+            new Subcommand("explain", ExplainCommand.class),
+            new Subcommand("help", HelpCommand.class),
+            new Subcommand("inspect", InspectCommand.class),
+            new Subcommand("plan", PlanCommand.class),
+            new Subcommand("report", ReportCommand.class),
+            new Subcommand("simulate", SimulateCommand.class),
+            new Subcommand("solve", SolveCommand.class),
+            new Subcommand("train", TrainCommand.class),
+            new Subcommand("verify", VerifyCommand.class));
+
+    private record Subcommand(String name, Class<?> command) {}
+
     private Main() {}
 
     @Override
@@ -48,9 +51,25 @@ public final class Main implements Runnable {
         CommandLine.usage(this, System.out);
     }
 
-    /** The command line as an object, for tests and for {@link #main}. */
+    /** The command line as an object. */
     static CommandLine commandLine() {
+        return commandLine(SUBCOMMANDS);
+    }
+
+    /** The command line for these arguments. Of one that begins with a command only that is set up: all of them take a tenth of a second. */
+    private static CommandLine commandLine(String[] args) {
+        String first = args.length == 0 ? "" : args[0];
+        List<Subcommand> named = SUBCOMMANDS.stream()
+                .filter(command -> command.name.equals(first))
+                .toList();
+        return commandLine(named.isEmpty() ? SUBCOMMANDS : named);
+    }
+
+    private static CommandLine commandLine(List<Subcommand> subcommands) {
         CommandLine commandLine = new CommandLine(new Main());
+        for (Subcommand subcommand : subcommands) {
+            commandLine.addSubcommand(subcommand.name, subcommand.command);
+        }
         commandLine.setCaseInsensitiveEnumValuesAllowed(true);
         commandLine.setExecutionExceptionHandler((problem, line, parsed) -> {
             if (problem instanceof UserError || problem instanceof SolverInputException) {
@@ -108,7 +127,7 @@ public final class Main implements Runnable {
 
     private static int run(String... args) {
         try {
-            return commandLine().execute(args);
+            return commandLine(args).execute(args);
         } catch (OutOfMemoryError e) {
             System.err.println("drover: The memory of Drover itself ("
                     + MemoryUse.text(Runtime.getRuntime().maxMemory())

@@ -7,7 +7,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -44,7 +46,10 @@ class LauncherScriptTest {
                 " -version ") echo 'openjdk version "17.0.1"' >&2 ;;
                 *" -Xshare:dump "*)
                     echo dump >>"$(dirname "$0")/../../dumps"
+                    case $* in *launcher/solve/next*) cp all.classes next && exit ;; esac
                     cp all.classes "$(echo "$*" | sed 's/.*SharedArchiveFile=\\([^ ]*\\) .*/\\1/')" ;;
+                *" solve small.json "*) printf 'dev/drover/A id: 1\\n' >all.classes ;;
+                *" -f drover.jar "*) touch drover.jar ;;
                 *" --run-folder run "*)
                     printf '# a list\\njava/lang/Object id: 0\\n@cp x 1\\ndev/drover/A id: 1\\nb/B id: 2\\n' >1.list ;;
                 *) echo "$* LC_ALL=${LC_ALL:-}" ;;
@@ -127,9 +132,22 @@ class LauncherScriptTest {
         assertThat(Files.readAllLines(root.resolve("builds"))).containsExactly("build");
         try (var left = Files.list(launcher)) {
             assertThat(left.map(Path::getFileName).map(Path::toString))
-                    .containsExactlyInAnyOrder("build.log", "classpath", "stamp");
+                    .containsExactlyInAnyOrder("build.log", "classpath", "solve", "solve.log", "stamp");
         }
         assertThat(ended(start("C", "--version"))).doesNotContain("building");
+    }
+
+    /** By each build, of Drover's own classes too: those of another build must not be used. */
+    @Test
+    void classesForSolveAreReadAheadByTheBuild() throws Exception {
+        String option = "solve/classes.jsa -Xlog:cds=off";
+        assertThat(ended(start("C", "--version"))).contains("drover: built.").doesNotContain("SharedArchiveFile");
+        assertThat(Files.readAllLines(root.resolve("dumps"))).containsExactly("dump");
+        assertThat(ended(start("C", "solve", "p.json"))).contains(option, "-cp " + launcher.toRealPath());
+        assertThat(ended(start("C", "plan"))).doesNotContain("SharedArchiveFile");
+        Files.setLastModifiedTime(
+                launcher.resolve("stamp"), FileTime.from(Instant.now().plusSeconds(2)));
+        assertThat(ended(start("C", "solve", "p.json"))).doesNotContain("solve/");
     }
 
     /** For one Java and one list of libraries, of all but Drover's own classes; without it everything works the same. */
@@ -144,12 +162,12 @@ class LauncherScriptTest {
             assertThat(ended(process)).contains(option, "-Ddrover.archive=");
         }
         assertThat(Files.readAllLines(archive)).containsExactly("b/B", "java/lang/Object");
-        assertThat(Files.readAllLines(root.resolve("dumps"))).containsExactly("dump");
+        assertThat(Files.readAllLines(root.resolve("dumps"))).containsExactly("dump", "dump");
         assertThat(ended(start("C", "plan"))).doesNotContain("SharedArchiveFile");
         // Another Java.
         Files.writeString(root.resolve("jdk/bin/java"), "# more\n", StandardOpenOption.APPEND);
         assertThat(ended(start("C", "train"))).contains(option);
-        assertThat(Files.readAllLines(root.resolve("dumps"))).containsExactly("dump", "dump");
+        assertThat(Files.readAllLines(root.resolve("dumps"))).containsExactly("dump", "dump", "dump");
         // A failed one is not tried again.
         Files.delete(archive);
         assertThat(ended(start("C", "train"))).doesNotContain("SharedArchiveFile");
