@@ -182,7 +182,7 @@ class TrainTest {
         Path state = folder.resolve("state");
         List<String> args = new ArrayList<>(List.of("train", GPT, "-c", "s1:2", "--stages", "1", "--mesh", "2"));
         args.addAll(List.of("--micro-batches", "1", "--steps", "1000000", "--data", data().toString()));
-        args.addAll(List.of("--checkpoint", state.toString(), "--checkpoint-every", "5"));
+        args.addAll(List.of("--checkpoint", state.toString(), "--checkpoint-every", "400"));
         Path runFolder = Path.of("target", "runs", "killed");
         args.addAll(List.of("--run-folder", runFolder.toString()));
         Path log = runFolder.resolve("logs/rank-1.log");
@@ -191,11 +191,13 @@ class TrainTest {
                 CompletableFuture.supplyAsync(() -> CommandRun.of(args.toArray(String[]::new)));
         Pattern done = Pattern.compile("rank 1 \\(process ([0-9]+)\\): the first step is done");
         Matcher found = done.matcher("");
-        while (!found.find() || !Files.exists(CheckpointIndex.folder(state, 5).resolve("index.json"))) {
+        while (!found.find() || !Files.exists(CheckpointIndex.folder(state, 400).resolve("index.json"))) {
             assertThat(running).isNotDone();
             Thread.sleep(50);
             found = done.matcher(Files.exists(log) ? Files.readString(log) : "");
         }
+        // In the midst of steps again, far from the next save.
+        Thread.sleep(300);
         assertThat(isRun("kill", "-KILL", found.group(1))).isTrue();
         CommandRun run = running.get();
         assertThat(run.exitCode()).as(run.err()).isEqualTo(Main.WORKER_FAILED);

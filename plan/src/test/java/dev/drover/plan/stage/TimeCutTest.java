@@ -89,7 +89,7 @@ class TimeCutTest {
                 .hasMessageContaining("The op (subtract) of instruction (centred)")
                 .hasMessageContaining("operand (wide) is made from all samples")
                 .hasMessageContaining("Maybe plan with --micro-batches 1, or, where an input is no batch, say so")
-                .hasMessageContaining("MODEL.roles.json beside the model, as in {\"inputs\": {\"x\": \"OTHER\"}}.");
+                .hasMessageContaining("MODEL.roles.json beside the model, as in {\"inputs\": {\"x0\": \"OTHER\"}}.");
         assertSameInMicroBatches(step, 1);
     }
 
@@ -107,15 +107,15 @@ class TimeCutTest {
                   loss = f32[] multiply(c, w)
                   ROOT out = (f32[]) tuple(loss)
                 """;
-        TrainingStep found = step("xyp", 2, body);
+        TrainingStep found = step("xyp", 1, body);
         assertThatThrownBy(() -> TimeCut.cut(found, 4, false))
                 .isInstanceOf(UserError.class)
-                .hasMessageContaining("must divide the batch (6) of input (y)")
+                .hasMessageContaining("must divide the batch (6) of input (y1)")
                 .hasMessageEndingWith("Maybe use --micro-batches 3, or, where it is no batch, say so in the file"
-                        + " MODEL.roles.json beside the model, as in {\"inputs\": {\"y\": \"OTHER\"}}.");
+                        + " MODEL.roles.json beside the model, as in {\"inputs\": {\"y1\": \"OTHER\"}}.");
         assertThatThrownBy(() -> TimeCut.cut(found, 3, false))
                 .isInstanceOf(UserError.class)
-                .hasMessageContaining("must divide the batch (8) of input (x)")
+                .hasMessageContaining("must divide the batch (8) of input (x0)")
                 .hasMessageEndingWith("Maybe use --micro-batches 2.");
         List<InputRole> none = found.inputs().stream()
                 .map(role -> new InputRole(
@@ -126,7 +126,7 @@ class TimeCutTest {
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("must have a batch input")
                 .hasMessageEndingWith("Maybe say which it is in the file MODEL.roles.json beside the model, as in"
-                        + " {\"inputs\": {\"x\": \"BATCH\"}}, or plan with --micro-batches 1.");
+                        + " {\"inputs\": {\"x0\": \"BATCH\"}}, or plan with --micro-batches 1.");
     }
 
     /** A count over the whole batch that depends on data alone is made beforehand, from the whole batch. */
@@ -169,7 +169,7 @@ class TimeCutTest {
                   ROOT out = (f32[2,16], f32[]) tuple(back, loss)
                 """);
         assertSameInMicroBatches(step, 2);
-        assertThatThrownBy(() -> TimeCut.cut(step, 3, false)).hasMessageContaining("Maybe use 2.");
+        assertThatThrownBy(() -> TimeCut.cut(step, 3, false)).hasMessageContaining("Maybe use --micro-batches 2.");
     }
 
     /** The batch need not be the first dim: cutting the contracted one would leave all work behind it undone. */
