@@ -205,7 +205,7 @@ class ParallelEqualsWholeTest {
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("The micro-batches (5)")
                 .hasMessageContaining("must divide the batch (8)")
-                .hasMessageContaining("Maybe use 4.");
+                .hasMessageContaining("Maybe use --micro-batches 4.");
     }
 
     @Test
