@@ -21,8 +21,6 @@ class ProcessEndTest {
         Map<String, String> adviceBySignal = Map.of(
                 "KILL", "memory was short",
                 "TERM", "job scheduler",
-                "HUP", "job scheduler",
-                "INT", "job scheduler",
                 "SEGV", "hs_err_pid",
                 "ABRT", "hs_err_pid",
                 "ILL", "hs_err_pid",
@@ -34,6 +32,10 @@ class ProcessEndTest {
                             + end.code() + ")");
             assertThat(end.maybe()).startsWith("Maybe ").endsWith(".").contains(each.getValue());
         }
+        // These a process may have inherited as ignored: in the background of a shell, or under nohup.
+        assertThat(new ProcessEnd(128 + 1).text()).isEqualTo("was ended by signal 1 (SIGHUP, exit code 129)");
+        assertThat(new ProcessEnd(128 + 2).text()).isEqualTo("was ended by signal 2 (SIGINT, exit code 130)");
+        assertThat(new ProcessEnd(128 + 2).maybe()).contains("job scheduler");
     }
 
     @Test
