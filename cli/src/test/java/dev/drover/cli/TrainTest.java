@@ -208,11 +208,13 @@ class TrainTest {
                 .containsPattern(
                         "drover: The worker \\(rank 1\\) failed( in task \\(.+\\))?: its process was ended by signal 9"
                                 + " \\(SIGKILL, exit code 137\\)[.]\nMaybe ")
-                .containsSubsequence(
-                        "The end of its log (",
-                        "load took ",
-                        "the first step is done",
-                        "The other workers:\n    rank 0 merely lost a peer, in task (");
+                .containsSubsequence("The end of its log (", "load took ", "the first step is done");
+        // Whether the other worker has said so by then is chance.
+        int others = run.err().indexOf("The other workers:");
+        if (others >= 0) {
+            assertThat(run.err().substring(others)).contains("rank 0 merely lost a peer");
+            assertThat(others).isGreaterThan(run.err().indexOf("the first step is done"));
+        }
     }
 
     /** Where the system lets this user make a small disk. */
