@@ -82,10 +82,16 @@ final class ReferenceSteps {
 
     private final int pipeline;
     private final int grouped;
-    /** Of each plan what the workers reported of each step. */
-    private final List<List<List<StepReport>>> reports = new ArrayList<>();
-    /** Of each plan the processor time of all threads of the workers over that of their computing. */
-    private final List<Double> threadsOverComputing = new ArrayList<>();
+    /** Of each plan. */
+    private final List<Run> runs = new ArrayList<>();
+
+    /**
+     * Steps of a plan.
+     *
+     * @param times without the first steps, which pay for what is new
+     * @param threadsOverComputing processor time of all threads of the workers over that of their computing, in all steps
+     */
+    private record Run(StepTimes times, double threadsOverComputing) {}
 
     private ReferenceSteps(int workers) {
         this.workers = workers;
@@ -115,11 +121,10 @@ final class ReferenceSteps {
     /** Runs each plan twice: first until most of the code that steps run is compiled. */
     void run(Workers processes) {
         for (Planned plan : plans) {
-            List<List<StepReport>> unused = run(processes, plan, WARM_UP_NANOS);
+            Run unused = run(processes, plan, WARM_UP_NANOS);
         }
-        threadsOverComputing.clear();
         for (Planned plan : plans) {
-            reports.add(run(processes, plan, MEASURED_NANOS));
+            runs.add(run(processes, plan, MEASURED_NANOS));
         }
     }
 
@@ -129,11 +134,11 @@ final class ReferenceSteps {
                 parts.with(parts.loopbackLatencyNanos(), parts.measured().withProcessor(1));
         double ratio = 1;
         for (int i = 0; i < plans.size(); i++) {
-            double processor = new StepTimes(reports.get(i)).median(StepReport::totalProcessorNanos);
+            double processor = runs.get(i).times().median(StepReport::totalProcessorNanos);
             ratio *= processor / simulated(plans.get(i), whole).processorNanos();
         }
         double ofThreads =
-                threadsOverComputing.stream().mapToDouble(r -> r).average().orElse(1);
+                runs.stream().mapToDouble(Run::threadsOverComputing).average().orElse(1);
         double ofOthers = Math.max(1, Math.min(MOST_DELAY, parts.measured().delay()));
         // Where each worker has a processor of its own, its other threads do not hold its computing up.
         double delay = parts.measured().processors() == 0
@@ -162,7 +167,7 @@ final class ReferenceSteps {
     }
 
     private double elapsed(int plan) {
-        return new StepTimes(reports.get(plan)).median(StepReport::slowestNanos);
+        return runs.get(plan).times().median(StepReport::slowestNanos);
     }
 
     /** With the latency with which a step is simulated as long as it was measured. */
@@ -234,8 +239,8 @@ final class ReferenceSteps {
         return PlanSearch.search(model.flat(), model.source(), cluster(NOMINAL), memory, options, line -> {});
     }
 
-    /** The reports of each step, of all workers, for so long; without the first ones, which pay for what is new. */
-    private List<List<StepReport>> run(Workers processes, Planned plan, long nanos) {
+    /** Runs steps for so long. */
+    private Run run(Workers processes, Planned plan, long nanos) {
         Execution execution = processes.load(plan.execution(), inputs);
         List<List<StepReport>> measured = new ArrayList<>();
         long begin = System.nanoTime();
@@ -247,7 +252,7 @@ final class ReferenceSteps {
             first += STEPS_AT_ONCE;
         }
         double computing = new StepTimes(measured).total(StepReport::processorNanos);
-        threadsOverComputing.add((processes.processorNanos() - processorBegin) / Math.max(1, computing));
-        return measured.subList(NEW_STEPS, measured.size());
+        double threads = (processes.processorNanos() - processorBegin) / Math.max(1, computing);
+        return new Run(new StepTimes(measured.subList(NEW_STEPS, measured.size())), threads);
     }
 }

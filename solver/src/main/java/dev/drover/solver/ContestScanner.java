@@ -163,6 +163,15 @@ final class ContestScanner {
 
     /** Reads a list of rows; equal ones are one array. */
     private List<long[]> rows() throws IOException, Unusual {
+        return rows(false);
+    }
+
+    /** Reads a list of rows of two numbers, which seldom repeat. */
+    private List<long[]> pairs() throws IOException, Unusual {
+        return rows(true);
+    }
+
+    private List<long[]> rows(boolean pairs) throws IOException, Unusual {
         List<long[]> rows = new ArrayList<>();
         require('[');
         do {
@@ -174,31 +183,18 @@ final class ContestScanner {
                 return rows;
             }
             usual(c == '[');
-            rows.add(row().values);
+            rows.add(pairs ? pair() : row().values);
         } while (isMore(']'));
         return rows;
     }
 
-    /** Reads a list of rows of two numbers, which seldom repeat. */
-    private List<long[]> pairs() throws IOException, Unusual {
-        List<long[]> pairs = new ArrayList<>();
-        require('[');
-        do {
-            if ((pairs.size() & 63) == 0) {
-                deadline.check();
-            }
-            int c = afterSpace();
-            if (c == ']' && pairs.isEmpty()) {
-                return pairs;
-            }
-            usual(c == '[');
-            long first = number(afterSpace());
-            require(',');
-            long second = number(afterSpace());
-            require(']');
-            pairs.add(new long[] {first, second});
-        } while (isMore(']'));
-        return pairs;
+    /** Reads two numbers, whose bracket is read already. */
+    private long[] pair() throws IOException, Unusual {
+        long first = number(afterSpace());
+        require(',');
+        long second = number(afterSpace());
+        require(']');
+        return new long[] {first, second};
     }
 
     /** Reads a row whose bracket is read already. */

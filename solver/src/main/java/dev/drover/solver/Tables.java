@@ -189,21 +189,20 @@ final class Tables {
     }
 
     Costs costs(double[] values) {
-        Costs costs = new Costs(values, 1, internedCosts.size());
-        Costs known = internedCosts.putIfAbsent(costs, costs);
-        return known == null ? costs : known;
+        return interned(internedCosts, new Costs(values, 1, internedCosts.size()));
     }
 
     Usage usage(long[] values) {
-        Usage usage = new Usage(values, internedUsage.size());
-        Usage known = internedUsage.putIfAbsent(usage, usage);
-        return known == null ? usage : known;
+        return interned(internedUsage, new Usage(values, internedUsage.size()));
     }
 
     Values values(int[] values) {
-        Values some = new Values(values, internedValues.size());
-        Values known = internedValues.putIfAbsent(some, some);
-        return known == null ? some : known;
+        return interned(internedValues, new Values(values, internedValues.size()));
+    }
+
+    private static <T> T interned(Map<T, T> known, T made) {
+        T equal = known.putIfAbsent(made, made);
+        return equal == null ? made : equal;
     }
 
     /** Returns 0 .. count - 1. */

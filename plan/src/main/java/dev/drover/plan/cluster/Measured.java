@@ -78,12 +78,7 @@ public record Measured(int processors, SortedMap<String, SortedMap<Long, Double>
 
     /** Where everything takes {@code factor} times as long; computing gets the same share of the processors. */
     public Measured stretched(double factor) {
-        return stretched(Measured::isWork, factor);
-    }
-
-    /** Whether a kind is a time of something done. */
-    private static boolean isWork(String kind) {
-        return !kind.equals(PROCESSOR) && !kind.equals(DELAY);
+        return stretched(kind -> !kind.equals(PROCESSOR) && !kind.equals(DELAY), factor);
     }
 
     /** Where work of some kinds takes {@code factor} times as long. */

@@ -68,11 +68,7 @@ public final class CollectiveBuckets {
 
     private record Bucket(Kind kind, List<Instruction> members) {
         long bytes() {
-            return members.stream()
-                    .mapToLong(member -> Math.max(
-                            member.operand(0).shape().sizeBytes(),
-                            member.shape().sizeBytes()))
-                    .sum();
+            return members.stream().mapToLong(CollectiveBuckets::exchangedBytes).sum();
         }
     }
 
@@ -81,6 +77,14 @@ public final class CollectiveBuckets {
         this.builder = new ComputationBuilder(from.name());
         this.made = new @Nullable Instruction[from.size()];
         this.firstUse = new int[from.size()];
+    }
+
+    /** Bytes of a collective's operands or of its results, whichever are more. */
+    public static long exchangedBytes(Instruction collective) {
+        long operands = collective.operands().stream()
+                .mapToLong(operand -> operand.shape().sizeBytes())
+                .sum();
+        return Math.max(operands, collective.shape().sizeBytes());
     }
 
     /** A flat program whose root is a tuple; parameters and outputs stay as they are. */

@@ -285,11 +285,7 @@ final class PostPieces {
                 bytes = 0;
             }
             pieceById.put(sum.id(), piece);
-            bytes += Math.max(
-                    sum.shape().sizeBytes(),
-                    sum.operands().stream()
-                            .mapToLong(operand -> operand.shape().sizeBytes())
-                            .sum());
+            bytes += CollectiveBuckets.exchangedBytes(sum);
         }
         return sums.isEmpty() ? 0 : piece + 1;
     }

@@ -8,6 +8,7 @@ import dev.drover.plan.memory.DeviceMemory;
 import dev.drover.plan.memory.KernelWork;
 import dev.drover.plan.sharding.CollectiveKind;
 import dev.drover.plan.sim.ProgramCost;
+import dev.drover.plan.task.CollectiveBuckets;
 import dev.drover.plan.task.Program;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -74,7 +75,7 @@ public final class ProgramRoofline implements ProgramCost {
                 CollectiveTimes times = times(exchange, meshRanks);
                 CollectiveKind kind =
                         KIND_BY_OPCODE.getOrDefault(instruction.op().opcode(), CollectiveKind.ALL_REDUCE);
-                long bytes = exchangedBytes(instruction);
+                long bytes = CollectiveBuckets.exchangedBytes(instruction);
                 overlap.collective(instruction, times.nanos(kind, bytes));
                 work += times.workNanos(kind, bytes);
             } else {
@@ -90,14 +91,6 @@ public final class ProgramRoofline implements ProgramCost {
                 .map(group -> group.stream().map(meshRanks::get).toList())
                 .toList();
         return CollectiveTimes.of(cluster, groups.isEmpty() ? List.of(meshRanks) : groups);
-    }
-
-    private static long exchangedBytes(Instruction instruction) {
-        long operandBytes = 0;
-        for (ArrayShape operand : leaves(instruction.operands())) {
-            operandBytes += operand.sizeBytes();
-        }
-        return Math.max(operandBytes, instruction.shape().sizeBytes());
     }
 
     private static List<ArrayShape> leaves(List<Instruction> values) {

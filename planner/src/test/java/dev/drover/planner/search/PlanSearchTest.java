@@ -55,8 +55,11 @@ class PlanSearchTest {
     }
 
     private static Plan search(TrainingStep flat, Cluster cluster, SearchOptions options) {
-        return PlanSearch.search(flat, "test", cluster, DeviceMemory.ESTIMATE, options, SearchListener.SILENT)
-                .plan();
+        return planned(flat, cluster, options).plan();
+    }
+
+    private static Planned planned(TrainingStep flat, Cluster cluster, SearchOptions options) {
+        return PlanSearch.search(flat, "test", cluster, DeviceMemory.ESTIMATE, options, SearchListener.SILENT);
     }
 
     @Test
@@ -81,13 +84,10 @@ class PlanSearchTest {
     void gradientsOfDevicesAreAddedOnceAStep(int microBatches) {
         Calibration figures = () ->
                 new Calibration.Figures(2, Map.of("f32", 50e9), 8L << 30, 10e9, 4_000, 2e9, 300_000, Measured.NONE);
-        ExecutionPlan plan = PlanSearch.search(
+        ExecutionPlan plan = planned(
                         flat("gpt:layers=4,hidden=128,heads=4,seq=64,batch=16"),
-                        "test",
                         Presets.parse("local:4", figures),
-                        DeviceMemory.ESTIMATE,
-                        SearchOptions.OPEN.withStages(2).withMesh(List.of(2)).withMicroBatches(microBatches),
-                        SearchListener.SILENT)
+                        SearchOptions.OPEN.withStages(2).withMesh(List.of(2)).withMicroBatches(microBatches))
                 .execution();
         for (Program program : plan.programs()) {
             boolean talks = program.computation().instructions().stream().anyMatch(i -> i.op() instanceof Collective);
@@ -114,13 +114,10 @@ class PlanSearchTest {
     void updatedPartsAreGatheredTogetherInTheirPlace() {
         Calibration figures = () ->
                 new Calibration.Figures(2, Map.of("f32", 120e9), 8L << 30, 10e9, 2_000, 2e9, 100_000, Measured.NONE);
-        ExecutionPlan plan = PlanSearch.search(
+        ExecutionPlan plan = planned(
                         flat("gpt:layers=2,hidden=512,heads=8,seq=256,batch=4"),
-                        "test",
                         Presets.parse("local:2", figures),
-                        DeviceMemory.ESTIMATE,
-                        SearchOptions.OPEN.withStages(1).withMesh(List.of(2)).withMicroBatches(1),
-                        SearchListener.SILENT)
+                        SearchOptions.OPEN.withStages(1).withMesh(List.of(2)).withMicroBatches(1))
                 .execution();
         List<Program> gathering = plan.programs().stream()
                 .filter(p -> p.phase() == Phase.POST)
