@@ -74,6 +74,10 @@ final class PlainWorkerMain {
                 switch (word) {
                     case "fail" -> throw new IllegalStateException("out of paper\nand ink");
                     case "echo" -> throw new PeerFailure("connection closed by peer", new RuntimeException());
+                    case "late echo" -> {
+                        Thread.sleep(700);
+                        throw new PeerFailure("connection closed by peer", new RuntimeException());
+                    }
                     case "exit" -> Runtime.getRuntime().halt(9);
                     case "sleep" -> Thread.sleep(60_000);
                     default -> Thread.sleep(1);

@@ -110,6 +110,15 @@ final class ProcessClusterTest {
                         "rank 1 merely");
     }
 
+    /** Making the message takes libtorch some time. */
+    @Test
+    void thoseThatLostAPeerAreWaitedFor() {
+        WorkerFailure failure = failureOf("late-echo", List.of("late echo", "exit"));
+        assertThat(failure.rank()).isEqualTo(1);
+        assertThat(failure.others())
+                .containsExactly("rank 0 merely lost a peer, in task (F5): connection closed by peer");
+    }
+
     private static WorkerFailure failureOf(String name, List<String> words) {
         try (ProcessCluster processes = ProcessCluster.start(name, OPTIONS, words.size())) {
             processes.cluster().load(rank -> bytes(words.get(rank)), Map.of());

@@ -96,7 +96,7 @@ public final class Cluster implements AutoCloseable {
         for (int rank = 0; rank < size; rank++) {
             processes.add(null);
         }
-        this.board = new FailureBoard(processes::get);
+        this.board = new FailureBoard(size, processes::get);
         this.registry = new Registry(size, board);
         this.server = listen();
     }

@@ -56,12 +56,16 @@ final class FailureBoard {
     private static final long GRACE_MILLIS = 2000;
     /** Between the end of a process and the arrival of the last message that it sent. */
     private static final long SETTLE_MILLIS = 150;
+    /** Until those that lost a peer have told it. */
+    private static final long ECHO_MILLIS = 1500;
 
     private final List<Sign> signs = new ArrayList<>();
+    private final int workers;
     private final IntFunction<WorkerProcess> processByRank;
     private boolean closed;
 
-    FailureBoard(IntFunction<WorkerProcess> processByRank) {
+    FailureBoard(int workers, IntFunction<WorkerProcess> processByRank) {
+        this.workers = workers;
         this.processByRank = processByRank;
     }
 
@@ -112,6 +116,7 @@ final class FailureBoard {
 
     /** What came of the other workers until now, a line for each. */
     private synchronized List<String> others(int failed) {
+        awaitEchoes(failed);
         Map<Integer, Sign> firstByRank = new TreeMap<>();
         for (Sign sign : signs) {
             if (sign.rank() != failed) {
@@ -124,6 +129,20 @@ final class FailureBoard {
             lines.add("and " + (firstByRank.size() - OTHERS_AT_MOST) + " more");
         }
         return lines;
+    }
+
+    /** Where a process has ended, the others fail by themselves soon, unless they were idle. */
+    private synchronized void awaitEchoes(int failed) {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(ECHO_MILLIS);
+        try {
+            while (signs.stream().anyMatch(sign -> sign.kind() == Kind.EXIT && sign.rank() == failed)
+                    && signs.stream().mapToInt(Sign::rank).distinct().count() < workers
+                    && System.nanoTime() < deadline) {
+                TimeUnit.NANOSECONDS.timedWait(this, Math.max(1, deadline - System.nanoTime()));
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private synchronized Sign cause() {
