@@ -5,20 +5,10 @@ import dev.drover.ir.ops.Dot;
 import dev.drover.ir.type.ArrayShape;
 import dev.drover.plan.cluster.Measured;
 import dev.drover.plan.memory.KernelWork;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
-/**
- * Times of instructions from times that were measured. Elementwise work is joined to chains by the backend, each of which reads and writes
- * memory once; so it is priced by the kernels that the backend makes ({@link #kernelNanos}), or, before a program is made, as if every
- * instruction wrote its result to memory.
- */
-final class MeasuredWork {
-    /** What is not here is elementwise. */
-    private static final Map<String, String> KIND_BY_OPCODE = new HashMap<>();
-
-    private static final String NONE = "none";
+/** Times from times that were measured. */
+final class MeasuredWork implements DeviceWork {
     private static final String DOT = Measured.DOT;
     private static final String CONVOLUTION = Measured.CONVOLUTION;
     private static final String PASS = "pass";
@@ -34,28 +24,6 @@ final class MeasuredWork {
     /** Passes of this size go to memory. */
     private static final double UNCACHED_BYTES = 16 << 20;
 
-    private static final String READ = "read";
-    private static final String MOVE = "move";
-
-    static {
-        rows(NONE, "add-dependency bitcast broadcast constant copy domain get-tuple-element iota optimization-barrier");
-        rows(NONE, "parameter partition-id replica-id reshape slice transpose tuple");
-        rows(DOT, "call conditional dot fusion triangular-solve while");
-        rows(CONVOLUTION, "convolution");
-        rows(TRANSCENDENTAL, "atan2 cbrt cosine erf exponential exponential-minus-one log log-plus-one logistic power");
-        rows(TRANSCENDENTAL, "rng rng-bit-generator sine tan tanh");
-        rows(READ, "batch-norm-grad batch-norm-training reduce reduce-window");
-        rows(
-                MOVE,
-                "concatenate dynamic-slice dynamic-update-slice gather pad reverse scatter select-and-scatter sort topk");
-    }
-
-    private static void rows(String kind, String opcodes) {
-        for (String opcode : opcodes.split(" ")) {
-            KIND_BY_OPCODE.put(opcode, kind);
-        }
-    }
-
     private final Measured measured;
 
     MeasuredWork(Measured measured) {
@@ -67,31 +35,32 @@ final class MeasuredWork {
         return KINDS.stream().allMatch(measured::knows);
     }
 
-    private static String kind(Instruction instruction) {
-        return KIND_BY_OPCODE.getOrDefault(
-                instruction.op().opcode(), instruction.op().isView() ? NONE : "elementwise");
-    }
-
-    /** An instruction by itself. */
-    double nanos(Instruction instruction, double flops, List<ArrayShape> operands, List<ArrayShape> results) {
+    @Override
+    public double nanos(Instruction instruction, double flops, List<ArrayShape> operands, List<ArrayShape> results) {
         double own = besideKernelsNanos(instruction, flops, operands, results);
         double call = callNanos();
-        return switch (kind(instruction)) {
+        return switch (WorkKind.of(instruction)) {
             case NONE, DOT, CONVOLUTION -> own;
             case READ -> own + call + passNanos(bytes(operands));
             case MOVE -> own + moveNanos(bytes(results));
-            // Mostly in a chain of some ops, of which one in three results goes to memory.
-            default -> own + call / 3 + passNanos(bytes(results)) / 3 + elementwiseNanos(instruction, results);
+            case ELEMENTWISE, TRANSCENDENTAL ->
+                own + call / CHAIN_OPS + passNanos(bytes(results)) / CHAIN_OPS + elementwiseNanos(instruction, results);
         };
     }
 
-    /** A kernel that reads and writes so many bytes. */
-    double moveNanos(double bytes) {
+    /** A kernel that reads so many bytes and writes as many. */
+    private double moveNanos(double bytes) {
         return callNanos() + passNanos(2 * bytes);
     }
 
-    /** A kernel, however small. */
-    double callNanos() {
+    /** The backend copies it. */
+    @Override
+    public double cutNanos(double bytes) {
+        return moveNanos(bytes);
+    }
+
+    @Override
+    public double callNanos() {
         return measured.nanos(KERNEL, 1);
     }
 
@@ -102,11 +71,9 @@ final class MeasuredWork {
                 : measured.nanos(PASS, CACHED_BYTES) * bytes / CACHED_BYTES;
     }
 
-    /**
-     * All kernels of a program but products and collectives, and what the first touch costs: other work ran since the last run, so
-     * code and values are no longer in the caches.
-     */
-    double kernelNanos(KernelWork kernels) {
+    /** With what the first touch costs: other work ran since the last run, so code and values are no longer in the caches. */
+    @Override
+    public double kernelNanos(KernelWork kernels) {
         double nanos = measured.nanos(KERNEL, kernels.calls())
                 + measured.nanos(CHAIN, (double) kernels.chainElements())
                 + measured.nanos(DIVISION, (double) kernels.divisionElements());
@@ -119,23 +86,23 @@ final class MeasuredWork {
         return measured.knows(FIRST_CALL) ? nanos + measured.nanos(FIRST_CALL, kernels.firstCalls()) : nanos;
     }
 
-    /** What a message costs its sender. */
-    double sendNanos(double bytes) {
+    @Override
+    public double sendNanos(double bytes) {
         return measured.knows(SEND) ? measured.nanos(SEND, bytes) : 0;
     }
 
-    /** What of an instruction is not in {@link #kernelNanos}: products of matrices, and computing that is slower than memory. */
-    double besideKernelsNanos(
+    @Override
+    public double besideKernelsNanos(
             Instruction instruction, double flops, List<ArrayShape> operands, List<ArrayShape> results) {
-        String kind = kind(instruction);
-        if (kind.equals(DOT)) {
-            double batch = batch(instruction, operands);
-            return batch * measured.nanos(DOT, flops / batch);
-        }
-        if (kind.equals(CONVOLUTION)) {
-            return measured.nanos(measured.knows(CONVOLUTION) ? CONVOLUTION : DOT, flops);
-        }
-        return kind.equals(TRANSCENDENTAL) ? measured.nanos(TRANSCENDENTAL, elements(results)) : 0;
+        return switch (WorkKind.of(instruction)) {
+            case DOT -> {
+                double batch = batch(instruction, operands);
+                yield batch * measured.nanos(DOT, flops / batch);
+            }
+            case CONVOLUTION -> measured.nanos(measured.knows(CONVOLUTION) ? CONVOLUTION : DOT, flops);
+            case TRANSCENDENTAL -> measured.nanos(TRANSCENDENTAL, elements(results));
+            case NONE, ELEMENTWISE, READ, MOVE -> 0;
+        };
     }
 
     private double elementwiseNanos(Instruction instruction, List<ArrayShape> results) {

@@ -36,6 +36,6 @@ public final class MeshCollectives implements CollectiveCost {
 
     @Override
     public double localNanos(long sizeBytes) {
-        return roofline.moveNanos(sizeBytes);
+        return roofline.work().cutNanos((double) sizeBytes);
     }
 }

@@ -14,12 +14,11 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Times of per-device programs: the roofline for each instruction, alpha-beta for each collective, beside each other. Where the devices
- * were measured: the measured time of each product of matrices and each collective, and for the rest that of the kernels which the backend
- * makes of it, by their calls, the bytes that they read and write, and what they compute.
+ * Times of per-device programs: each product of matrices by itself, the rest by the kernels which the backend makes of it (their calls, the
+ * bytes that they read and write, what they compute), and beside these each collective, by alpha and beta or as it was measured. Where no
+ * backend is known, each instruction by itself.
  */
 public final class ProgramRoofline implements ProgramCost {
     private static final Map<String, CollectiveKind> KIND_BY_OPCODE = new HashMap<>();
@@ -32,7 +31,6 @@ public final class ProgramRoofline implements ProgramCost {
 
     private final Cluster cluster;
     private final DeviceMemory memory;
-    private final @Nullable MeasuredWork measured;
 
     /** For devices whose backend is not known. */
     public ProgramRoofline(Cluster cluster) {
@@ -42,16 +40,15 @@ public final class ProgramRoofline implements ProgramCost {
     public ProgramRoofline(Cluster cluster, DeviceMemory memory) {
         this.cluster = cluster;
         this.memory = memory;
-        this.measured = MeasuredWork.canPrice(cluster.measured()) ? new MeasuredWork(cluster.measured()) : null;
     }
 
     @Override
     public ProgramTime time(Program program, List<Integer> meshRanks) {
-        Roofline roofline = new Roofline(cluster.deviceType(meshRanks.get(0)), cluster.measured());
-        KernelWork kernels = measured == null ? null : memory.kernels(program, meshRanks);
+        DeviceWork device = work(meshRanks.get(0));
+        KernelWork kernels = memory.kernels(program, meshRanks);
         double[] nanos = new double[program.computation().size()];
         double byInstruction = 0;
-        double byKernel = measured == null || kernels == null ? 0 : measured.kernelNanos(kernels);
+        double byKernel = kernels == null ? 0 : device.kernelNanos(kernels);
         for (Instruction instruction : program.computation().instructions()) {
             if (instruction.op() instanceof Collective) {
                 continue;
@@ -59,11 +56,9 @@ public final class ProgramRoofline implements ProgramCost {
             double flops = (double) instruction.op().flops(instruction.operandShapes(), instruction.shape());
             List<ArrayShape> operands = leaves(instruction.operands());
             List<ArrayShape> results = instruction.shape().leaves();
-            nanos[instruction.id()] = roofline.nanos(instruction, flops, operands, results);
+            nanos[instruction.id()] = device.nanos(instruction, flops, operands, results);
             byInstruction += nanos[instruction.id()];
-            if (measured != null) {
-                byKernel += measured.besideKernelsNanos(instruction, flops, operands, results);
-            }
+            byKernel += device.besideKernelsNanos(instruction, flops, operands, results);
         }
         double compute = kernels == null ? byInstruction : byKernel;
         // An instruction takes of the kernels' time what it takes of the instructions'.
@@ -103,12 +98,16 @@ public final class ProgramRoofline implements ProgramCost {
 
     @Override
     public long memoryNanos(int rank, long bytes) {
-        double call = measured == null ? 0 : measured.callNanos();
-        return Math.round(call + bytes * 1e9 / cluster.deviceType(rank).memoryBytesPerSecond());
+        return Math.round(
+                work(rank).callNanos() + bytes * 1e9 / cluster.deviceType(rank).memoryBytesPerSecond());
     }
 
     @Override
     public long sendNanos(long bytes) {
-        return measured == null ? 0 : Math.round(measured.sendNanos((double) bytes));
+        return Math.round(work(0).sendNanos((double) bytes));
+    }
+
+    private DeviceWork work(int rank) {
+        return new Roofline(cluster.deviceType(rank), cluster.measured()).work();
     }
 }

@@ -26,8 +26,9 @@ final class LayoutOrder {
         double fixed = 0;
         for (Instruction instruction : step.graph().entry().instructions()) {
             if (!instruction.op().isView()) {
-                work += roofline.localNanos(instruction);
-                fixed += cluster.deviceType(0).opOverheadNanos();
+                double nanos = roofline.localNanos(instruction);
+                work += nanos;
+                fixed += Math.min(nanos, (double) cluster.deviceType(0).opOverheadNanos());
             }
         }
         double all = work - fixed;

@@ -115,7 +115,7 @@ class PlanSearchTest {
         Calibration figures = () ->
                 new Calibration.Figures(2, Map.of("f32", 120e9), 8L << 30, 10e9, 2_000, 2e9, 100_000, Measured.NONE);
         ExecutionPlan plan = planned(
-                        flat("gpt:layers=2,hidden=512,heads=8,seq=256,batch=4"),
+                        flat("gpt:layers=2,hidden=192,heads=8,seq=256,batch=4"),
                         Presets.parse("local:2", figures),
                         SearchOptions.OPEN.withStages(1).withMesh(List.of(2)).withMicroBatches(1))
                 .execution();
