@@ -154,7 +154,7 @@ final class SolveCommand implements Callable<Integer> {
         }
         Output.progress(String.format(
                 Locale.ROOT,
-                "no feasible choice of problem (%s) was found in %.1f s, nor a proof that there is none. %s",
+                "problem (%s) is undecided after %.1f s: %s",
                 problem,
                 seconds,
                 solution.explanation()));

@@ -266,29 +266,6 @@ final class Core {
         return sum;
     }
 
-    /** The same core without costs, only with forbidden pairs, and with larger limits: has it a choice that fits? */
-    Core withoutCosts(long more) {
-        double[][] noUnary = Arrays.stream(unary).map(Core::withoutCosts).toArray(double[][]::new);
-        double[][] noEdges = Arrays.stream(edgeCost).map(Core::withoutCosts).toArray(double[][]::new);
-        long[] larger = Arrays.stream(limit).map(l -> l + more).toArray();
-        return new Core(
-                0,
-                noUnary,
-                edgeA,
-                edgeB,
-                noEdges,
-                new UsageRows(larger, rowTime, segStart, segEnd, segUsage, -1),
-                int[]::clone);
-    }
-
-    private static double[] withoutCosts(double[] costs) {
-        double[] none = new double[costs.length];
-        for (int i = 0; i < none.length; i++) {
-            none[i] = costs[i] == Double.POSITIVE_INFINITY ? costs[i] : 0;
-        }
-        return none;
-    }
-
     /** The same core with some of the rows, in rising order; with its own values in place of the nodes' strategies. */
     Core onlyRows(int[] some) {
         int[] below = new int[rows + 1];

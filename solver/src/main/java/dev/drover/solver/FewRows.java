@@ -237,7 +237,7 @@ final class FewRows {
 
     /** A core without what cannot matter; null if it has no choice at all. */
     private @Nullable Core condensed(Core some) {
-        return Condenser.condense(some, dominating(), Long.MAX_VALUE, budget).core();
+        return Condenser.condense(some, dominating(), budget).core();
     }
 
     private boolean dominating() {

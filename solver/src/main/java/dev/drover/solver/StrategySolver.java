@@ -24,8 +24,6 @@ import java.util.function.LongSupplier;
  * }</pre>
  */
 public final class StrategySolver {
-    private static final double LARGEST_SUM = 0x1p62;
-
     /** The largest sum that doubles tell from its neighbours. */
     private static final long EXACT = 1L << 53;
 
@@ -67,6 +65,7 @@ public final class StrategySolver {
         }
         Core core = reduced.core();
         if (core == null) {
+            String explanation = Infeasibility.explanation(problem, new Budget(end, nanoClock, options.workLimit()));
             return new Solution(
                     Status.INFEASIBLE,
                     List.of(),
@@ -76,10 +75,11 @@ public final class StrategySolver {
                     problem.usageLimit(),
                     (nanoClock.getAsLong() - start) / 1e9,
                     List.of(),
-                    reduced.contradiction());
+                    explanation);
         }
         Incumbent incumbent = new Incumbent(core, start, nanoClock, listener);
-        Search search = new Search(core, incumbent, options, new Budget(end, nanoClock, options.workLimit()));
+        Budget budget = new Budget(end, nanoClock, options.workLimit());
+        Search search = new Search(core, incumbent, options, budget);
         search.run();
         if (incumbent.best() == null && !search.provenInfeasible()) {
             Solution quick = quick(problem, floor, start, nanoClock, listener);
@@ -87,7 +87,12 @@ public final class StrategySolver {
                 return quick;
             }
         }
-        return answer(problem, floor, incumbent, search, start, nanoClock);
+        String explanation = incumbent.best() != null
+                ? ""
+                : search.provenInfeasible()
+                        ? Infeasibility.explanation(problem, budget)
+                        : search.explanation(problem.usageLimit());
+        return answer(problem, floor, incumbent, search, explanation, start, nanoClock);
     }
 
     /** A choice without any search, with the sum of the least costs as the bound; unknown if none is found. */
@@ -136,12 +141,10 @@ public final class StrategySolver {
      * @return the sum of the least costs, below which no choice is
      */
     private static long requireSums(StrategyProblem problem) {
-        double usage = 0;
         double cost = 0;
         long exact = 0;
         for (int node = 0; node < problem.nodeCount(); node++) {
             long least = leastAllowed(problem.costs(node));
-            usage += largest(problem.usages(node));
             cost += least;
             exact += least;
         }
@@ -154,17 +157,12 @@ public final class StrategySolver {
             cost += least;
             exact += least;
         }
-        requireSum(problem, "largest usages", problem.usageLimit() == StrategyProblem.UNLIMITED ? 0 : usage);
+        requireSum(
+                problem,
+                "largest usages",
+                problem.usageLimit() == StrategyProblem.UNLIMITED ? 0 : problem.largestUsage());
         requireSum(problem, "least costs", cost);
         return exact;
-    }
-
-    private static long largest(long[] usages) {
-        long largest = 0;
-        for (long usage : usages) {
-            largest = Math.max(largest, usage);
-        }
-        return largest;
     }
 
     /** The least cost that is not forbidden, 0 if all are. */
@@ -177,7 +175,7 @@ public final class StrategySolver {
     }
 
     private static void requireSum(StrategyProblem problem, String what, double sum) {
-        if (sum >= LARGEST_SUM) {
+        if (sum >= StrategyProblem.LARGEST_SUM) {
             throw new SolverInputException("The sum of the " + what + " (about " + sum + ") of problem ("
                     + problem.name() + ") must stay below 2^62.\nMaybe count them in a larger unit.");
         }
@@ -188,6 +186,7 @@ public final class StrategySolver {
             long floor,
             Incumbent incumbent,
             Search search,
+            String explanation,
             long start,
             LongSupplier nanoClock) {
         int[] best = incumbent.best();
@@ -202,7 +201,7 @@ public final class StrategySolver {
                     problem.usageLimit(),
                     (nanoClock.getAsLong() - start) / 1e9,
                     incumbent.improvements(),
-                    search.explanation(problem.usageLimit()));
+                    explanation);
         }
         List<Integer> choices = incumbent.core().expand(best);
         Evaluator.Evaluation score = Evaluator.evaluate(problem, choices);
@@ -231,7 +230,7 @@ public final class StrategySolver {
                 problem.usageLimit(),
                 (nanoClock.getAsLong() - start) / 1e9,
                 incumbent.improvements(),
-                "");
+                explanation);
     }
 
     /** Whether a technique is in use. */

@@ -103,7 +103,8 @@ class StrategySolverTest {
         assertThat(solution.status()).isEqualTo(Status.INFEASIBLE);
         assertThat(solution.explanation())
                 .isEqualTo(
-                        "In the interval [5, 10) the least that the nodes alive can use together is 12, above the usage limit 10 by 2.");
+                        "Every choice without forbidden pairs is above the usage limit 10: the nearest uses 12 in the interval [5, 10),"
+                                + " above it by 2, and none is above it by less.");
         assertThat(solution.choices()).isEmpty();
     }
 
@@ -117,8 +118,8 @@ class StrategySolverTest {
         Solution solution = solve(builder.usageLimit(10).build(), SolveOptions.ofSeconds(2));
         assertThat(solution.status()).isEqualTo(Status.INFEASIBLE);
         assertThat(solution.explanation())
-                .isEqualTo("Every choice without forbidden pairs is above the usage limit 10 in the interval [0, 10):"
-                        + " it uses at least 14 there, too much by 4.");
+                .isEqualTo("Every choice without forbidden pairs is above the usage limit 10: the nearest uses 14"
+                        + " in the interval [0, 10), above it by 4, and none is above it by less.");
     }
 
     @Test
