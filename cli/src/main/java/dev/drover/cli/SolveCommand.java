@@ -153,11 +153,7 @@ final class SolveCommand implements Callable<Integer> {
             throw new UserError("The problem (" + problem + ") must have a choice: " + solution.explanation());
         }
         Output.progress(String.format(
-                Locale.ROOT,
-                "problem (%s) is undecided after %.1f s: %s",
-                problem,
-                seconds,
-                solution.explanation()));
+                Locale.ROOT, "problem (%s) is undecided after %.1f s: %s", problem, seconds, solution.explanation()));
         Output.progress("Maybe give more time with --timeout.");
         return Main.WORKER_FAILED;
     }

@@ -233,7 +233,7 @@ final class Condenser {
             Tables.Table table = mine.table(i);
             if (table.isSeparable()) {
                 int u = mine.end(i);
-                unary[v] = tables.sum(unary[v], tables.firstColumn(table));
+                unary[v] = tables.sum(unary[v], tables.leastColumn(table));
                 unary[u] = tables.sum(unary[u], tables.firstRowRest(table));
                 mine.remove(u);
                 i--;

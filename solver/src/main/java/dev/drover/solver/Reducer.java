@@ -348,7 +348,7 @@ final class Reducer {
                 this.costs = costs;
                 this.number = number;
                 this.width = width;
-                this.separable = isSeparable(costs, width);
+                this.separable = Tables.isSeparable(costs, width);
             }
 
             /** The two ends of an edge, first that of the rows. */
@@ -560,11 +560,12 @@ final class Reducer {
                 if (matrix[e].separable) {
                     double[] m = matrix[e].costs;
                     int width = domain[b];
+                    int least = Tables.least(m, width);
                     for (int k = 0; k < domain[a]; k++) {
-                        unary[a][k] += m[k * width];
+                        unary[a][k] += m[k * width + least];
                     }
                     for (int l = 0; l < width; l++) {
-                        unary[b][l] += m[l] - m[0];
+                        unary[b][l] += m[l] - m[least];
                     }
                 } else {
                     edgeA[left] = a;
@@ -573,18 +574,6 @@ final class Reducer {
                 }
             }
             edgeCount = left;
-        }
-
-        private static boolean isSeparable(double[] m, int width) {
-            for (int k = 0; k < m.length / width; k++) {
-                double step = m[k * width] - m[0];
-                for (int l = 0; l < width; l++) {
-                    if (m[k * width + l] - m[l] != step) {
-                        return false;
-                    }
-                }
-            }
-            return true;
         }
 
         /** Values that can go: forbidden ones and dominated ones, as (variable, value). */

@@ -435,6 +435,8 @@ final class Search {
         }
         if (bound == Double.POSITIVE_INFINITY) {
             declareInfeasible();
+        } else if (labels.complete()) {
+            incumbent.prove(bound, "labels");
         } else {
             incumbent.raise(bound, "labels");
         }
