@@ -57,6 +57,10 @@ final class Search {
         return infeasible;
     }
 
+    boolean memoryEnded() {
+        return memoryEnded;
+    }
+
     /** Why nothing is known, for the limit in the problem's own unit. */
     String explanation(long usageLimit) {
         String ended = "The " + (memoryEnded ? "memory" : "time")
