@@ -35,9 +35,9 @@ final class SolveCommand implements Callable<Integer> {
     private static final long LAST_WORDS_SECONDS = 20;
 
     /** Of the script before this process and of the end of a small one. */
-    private static final double SHELL_SECONDS = 0.15;
+    private static final double SHELL_SECONDS = 0.2;
 
-    private static final double LAST_SECONDS_PER_PART = 1e-6;
+    private static final double LAST_SECONDS_PER_PART = 2e-6;
 
     @Parameters(paramLabel = "PROBLEM.json[.gz]", description = "The problem.")
     Path problem = Path.of("");

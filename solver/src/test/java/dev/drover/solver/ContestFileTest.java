@@ -206,11 +206,13 @@ class ContestFileTest {
             byte[] bytes = good.clone();
             bytes[at] ^= 4;
             Files.write(file, bytes);
-            assertThatThrownBy(() -> ContestFile.read(file))
-                    .as("byte %d", at)
-                    .isInstanceOf(SolverInputException.class)
-                    .hasMessageContaining("compressed data")
-                    .hasMessageContaining("Maybe");
+            try {
+                // The last bits before the checksum mean nothing.
+                ContestFile.write(ContestFile.read(file), file);
+                assertThat(file).as("byte %d", at).hasBinaryContent(good);
+            } catch (SolverInputException e) {
+                assertThat(e).hasMessageContaining("compressed data").hasMessageContaining("Maybe");
+            }
         }
     }
 }
