@@ -18,11 +18,11 @@ final class Infeasibility {
         if (!unlimited.contradiction().isEmpty()) {
             return unlimited.contradiction();
         }
-        if (problem.usageLimit() == StrategyProblem.UNLIMITED) {
-            return "The forbidden pairs leave no choice, though no single edge forbids all.";
-        }
-        if (unlimited.answer() == Answer.NONE) {
-            return "The forbidden pairs leave no choice, whatever the usage limit, though no single edge forbids all.";
+        boolean isLimited = problem.usageLimit() != StrategyProblem.UNLIMITED;
+        boolean proven = unlimited.answer() == Answer.NONE;
+        if (proven || !isLimited) {
+            return "The forbidden pairs leave no choice" + (isLimited ? ", whatever the usage limit" : "")
+                    + (proven ? ", though no single edge forbids all." : ".");
         }
         String alone = nodeAboveLimit(problem);
         if (!alone.isEmpty()) {
