@@ -9,18 +9,16 @@ import dev.drover.solver.SolveOptions;
 import dev.drover.solver.StrategyProblem;
 import dev.drover.solver.StrategySolver;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -35,6 +33,11 @@ import picocli.CommandLine.Parameters;
 final class SolveCommand implements Callable<Integer> {
     /** How long the end of the process waits for the answer. */
     private static final long LAST_WORDS_SECONDS = 20;
+
+    /** Of the script before this process and of the end of a small one. */
+    private static final double SHELL_SECONDS = 0.2;
+
+    private static final double LAST_SECONDS_PER_PART = 2e-6;
 
     @Parameters(paramLabel = "PROBLEM.json[.gz]", description = "The problem.")
     Path problem = Path.of("");
@@ -57,7 +60,8 @@ final class SolveCommand implements Callable<Integer> {
             names = "--seed",
             paramLabel = "N",
             defaultValue = "1",
-            description = "Of all random choices (default ${DEFAULT-VALUE}).")
+            description = "Of all random choices; what one thread proves alone is the same each time for the same seed"
+                    + " (default ${DEFAULT-VALUE}).")
     long seed;
 
     @Option(names = "--json", description = "Print one JSON object.")
@@ -124,8 +128,9 @@ final class SolveCommand implements Callable<Integer> {
                     StrategyProblem.UNLIMITED,
                     seconds,
                     List.of(),
-                    "The file could not be read in that time.");
-            return noChoice(none, seconds, seconds);
+                    "The file could not be read in that time.",
+                    false);
+            return noChoice(none);
         } catch (IOException e) {
             throw new UserError(
                     "The problem file (" + problem + ") must be readable, but " + FileReason.of(e) + ".", e);
@@ -133,33 +138,48 @@ final class SolveCommand implements Callable<Integer> {
         double readSeconds = (System.nanoTime() - start) / 1e9;
         Output.progress(String.format(
                 Locale.ROOT, "%d nodes, %d edges, read in %.2f s", read.nodeCount(), read.edgeCount(), readSeconds));
-        SolveOptions options = SolveOptions.ofSeconds(Math.max(0.05, timeoutSeconds - readSeconds))
+        double left = timeoutSeconds - readSeconds - endSeconds(read);
+        SolveOptions options = SolveOptions.ofSeconds(Math.max(0.05, left))
                 .withThreads(threads)
                 .withSeed(seed);
         Solution solution = StrategySolver.solve(read, options, improvement -> progress(improvement, readSeconds));
         double seconds = (System.nanoTime() - start) / 1e9;
-        if (!solution.hasChoices()) {
-            return noChoice(solution, seconds, readSeconds);
+        if (solution.memoryEnded()) {
+            Output.progress(String.format(
+                    Locale.ROOT,
+                    "The memory (%d MiB of heap) ended after %.1f s, and with it the search.",
+                    Runtime.getRuntime().maxMemory() >> 20,
+                    seconds));
+            Output.progress("Maybe give more with DROVER_JAVA_OPTS=-Xmx8g.");
         }
-        print(solution, seconds, readSeconds);
+        Solution told = sinceStart(solution, seconds, readSeconds);
+        if (!told.hasChoices()) {
+            return noChoice(told);
+        }
+        print(told);
         return 0;
     }
 
-    private int noChoice(Solution solution, double seconds, double readSeconds) {
+    private int noChoice(Solution solution) {
         if (json) {
-            json(solution, seconds, readSeconds);
+            json(solution);
         }
         if (solution.status() == Solution.Status.INFEASIBLE) {
             throw new UserError("The problem (" + problem + ") must have a choice: " + solution.explanation());
         }
         Output.progress(String.format(
                 Locale.ROOT,
-                "no feasible choice of problem (%s) was found in %.1f s, nor a proof that there is none. %s",
+                "problem (%s) is undecided after %.1f s: %s",
                 problem,
-                seconds,
+                solution.seconds(),
                 solution.explanation()));
         Output.progress("Maybe give more time with --timeout.");
         return Main.WORKER_FAILED;
+    }
+
+    /** What comes outside of this process' own time: the shell before, writing, and the end of a large heap. */
+    private static double endSeconds(StrategyProblem problem) {
+        return SHELL_SECONDS + LAST_SECONDS_PER_PART * (problem.nodeCount() + problem.edgeCount());
     }
 
     /** What the start of this process took, which counts as well; nothing in a process that has done other things before. */
@@ -180,44 +200,41 @@ final class SolveCommand implements Callable<Integer> {
                 improvement.phase()));
     }
 
-    private static void json(Solution solution, double seconds, double readSeconds) {
-        Map<String, @Nullable Object> out = new LinkedHashMap<>();
-        out.put("status", solution.status().name());
-        boolean found = solution.hasChoices();
-        out.put("objective", found ? solution.objective() : null);
-        out.put("lowerBound", solution.lowerBound());
-        out.put("gap", found ? solution.gap() : null);
-        out.put("peakUsage", found ? solution.peakUsage() : null);
-        out.put("usageLimit", limited(solution) ? solution.usageLimit() : null);
-        out.put("choices", solution.choices());
-        out.put("seconds", seconds);
-        if (!solution.explanation().isEmpty()) {
-            out.put("explanation", solution.explanation());
-        }
-        out.put(
-                "improvements",
-                solution.improvements().stream()
-                        .map(step -> improvement(step, readSeconds))
-                        .toList());
-        Output.json(out);
+    /** The answer with the times of the whole command. */
+    private static Solution sinceStart(Solution solution, double seconds, double readSeconds) {
+        List<Improvement> improvements = solution.improvements().stream()
+                .map(step -> new Improvement(
+                        readSeconds + step.seconds(), step.objective(), step.lowerBound(), step.phase()))
+                .toList();
+        return new Solution(
+                solution.status(),
+                solution.choices(),
+                solution.objective(),
+                solution.lowerBound(),
+                solution.peakUsage(),
+                solution.usageLimit(),
+                seconds,
+                improvements,
+                solution.explanation(),
+                solution.memoryEnded());
     }
 
-    private static Map<String, @Nullable Object> improvement(Improvement step, double readSeconds) {
-        Map<String, @Nullable Object> out = new LinkedHashMap<>();
-        out.put("seconds", readSeconds + step.seconds());
-        out.put("objective", step.objective() == Long.MAX_VALUE ? null : step.objective());
-        out.put("lowerBound", step.lowerBound());
-        out.put("phase", step.phase());
-        return out;
+    private static void json(Solution solution) {
+        try {
+            ContestFile.writeSolution(solution, System.out);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        System.out.println();
     }
 
     private static boolean limited(Solution solution) {
         return solution.usageLimit() != StrategyProblem.UNLIMITED;
     }
 
-    private void print(Solution solution, double seconds, double readSeconds) {
+    private void print(Solution solution) {
         if (json) {
-            json(solution, seconds, readSeconds);
+            json(solution);
             return;
         }
         boolean optimal = solution.status() == Solution.Status.OPTIMAL;
@@ -229,7 +246,7 @@ final class SolveCommand implements Callable<Integer> {
                 "peak usage   %,d%s%n",
                 solution.peakUsage(),
                 limited(solution) ? String.format(Locale.ROOT, " of %,d", solution.usageLimit()) : ", no limit");
-        System.out.printf(Locale.ROOT, "time         %.2f s%n", seconds);
+        System.out.printf(Locale.ROOT, "time         %.2f s%n", solution.seconds());
         System.out.println("Choices are printed with --json.");
     }
 }

@@ -87,8 +87,10 @@ final class WrongArguments {
     private static String constraint(ArgSpec argument, String value) {
         Class<?> type = argument.type();
         if (type == int.class || type == Integer.class || type == long.class) {
-            boolean small = type != long.class && value.matches("-?\\d+");
-            return "a whole number" + (small ? " between " + Integer.MIN_VALUE + " and " + Integer.MAX_VALUE : "");
+            boolean whole = value.matches("-?\\d+");
+            long least = type == long.class ? Long.MIN_VALUE : Integer.MIN_VALUE;
+            long most = type == long.class ? Long.MAX_VALUE : Integer.MAX_VALUE;
+            return "a whole number" + (whole ? " between " + least + " and " + most : "");
         }
         if (type == double.class) {
             return "a number";

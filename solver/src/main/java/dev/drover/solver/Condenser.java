@@ -30,9 +30,8 @@ final class Condenser {
     private final Core core;
     private final Budget budget;
     /** In the problem's own unit, for messages. */
-    private final long usageLimit;
-
     private final Tables tables = new Tables();
+
     private final Dominance dominance;
     private final Tables.Costs[] unary;
     private final Tables.Values[] kept;
@@ -145,9 +144,8 @@ final class Condenser {
         }
     }
 
-    private Condenser(Core core, boolean dominating, long usageLimit, Budget budget) {
+    private Condenser(Core core, boolean dominating, Budget budget) {
         this.core = core;
-        this.usageLimit = usageLimit;
         this.budget = budget;
         this.dominance = new Dominance(dominating);
         this.constant = core.constant;
@@ -182,8 +180,8 @@ final class Condenser {
     }
 
     /** Returns the smaller core, or why there is no choice. */
-    static Reducer.Result condense(Core core, boolean dominating, long usageLimit, Budget budget) {
-        return budget.late() ? new Reducer.Result(core, "") : new Condenser(core, dominating, usageLimit, budget).run();
+    static Reducer.Result condense(Core core, boolean dominating, Budget budget) {
+        return budget.late() ? new Reducer.Result(core, "") : new Condenser(core, dominating, budget).run();
     }
 
     private Reducer.Result run() {
@@ -235,7 +233,7 @@ final class Condenser {
             Tables.Table table = mine.table(i);
             if (table.isSeparable()) {
                 int u = mine.end(i);
-                unary[v] = tables.sum(unary[v], tables.firstColumn(table));
+                unary[v] = tables.sum(unary[v], tables.leastColumn(table));
                 unary[u] = tables.sum(unary[u], tables.firstRowRest(table));
                 mine.remove(u);
                 i--;
@@ -496,12 +494,7 @@ final class Condenser {
         }
         UsageRows rows = rows(number, size);
         if (rows.brokenRow >= 0) {
-            return new Reducer.Result(
-                    null,
-                    "Every choice without forbidden pairs is above the usage limit " + usageLimit + " in the interval "
-                            + rows.rowTime[rows.brokenRow] + ": it uses at least "
-                            + (usageLimit - rows.limit[rows.brokenRow]) + " there, too much by "
-                            + -rows.limit[rows.brokenRow] + ".");
+            return new Reducer.Result(null, Reducer.ABOVE_LIMIT);
         }
         double[][] newUnary = new double[size][];
         int[][] newKept = new int[size][];

@@ -12,6 +12,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.math.BigDecimal;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -22,8 +23,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeoutException;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
 import java.util.zip.ZipException;
@@ -46,9 +45,6 @@ public final class ContestFile {
     private static final JsonFactory JSON = JsonFactory.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
             .build();
-
-    /** What the reader says of a number that JSON has none of. */
-    private static final Pattern NO_NUMBER = Pattern.compile("Non-standard token '([^']+)'");
 
     private final String source;
     private final Deadline deadline;
@@ -126,16 +122,44 @@ public final class ContestFile {
                     return new ContestFile(path.toString(), deadline).parse(in);
                 }
             }
+        } catch (SolverInputException e) {
+            requireWhole(path, deadline);
+            throw e;
+        } catch (ZipException e) {
+            throw damaged(path, e);
         } catch (NoSuchFileException e) {
             throw new SolverInputException(
                     "The problem file (" + path + ") must exist.\nMaybe the path is relative to another folder.");
-        } catch (ZipException e) {
-            throw new SolverInputException("The compressed data of file (" + path + ") must be valid gzip: "
-                    + e.getMessage() + ".\nMaybe the file is not compressed or damaged.");
         } catch (EOFException e) {
-            throw new SolverInputException(
-                    "The compressed data of file (" + path + ") must be complete.\nMaybe the file was cut short.");
+            throw cutShort(path);
         }
+    }
+
+    /** Reads a compressed file to its end, where its checksum is: a mistake may come from a damage. */
+    private static void requireWhole(Path path, Deadline deadline) throws IOException {
+        if (!path.toString().endsWith(".gz")) {
+            return;
+        }
+        try (InputStream in = opened(path)) {
+            byte[] buffer = new byte[1 << 16];
+            while (in.read(buffer) >= 0) {
+                deadline.check();
+            }
+        } catch (ZipException e) {
+            throw damaged(path, e);
+        } catch (EOFException e) {
+            throw cutShort(path);
+        }
+    }
+
+    private static SolverInputException damaged(Path path, ZipException e) {
+        return new SolverInputException("The compressed data of file (" + path + ") must be valid gzip: "
+                + e.getMessage() + ".\nMaybe the file is not compressed or damaged.");
+    }
+
+    private static SolverInputException cutShort(Path path) {
+        return new SolverInputException(
+                "The compressed data of file (" + path + ") must be complete.\nMaybe the file was cut short.");
     }
 
     private static InputStream opened(Path path) throws IOException {
@@ -175,12 +199,17 @@ public final class ContestFile {
 
     private StrategyProblem parse(InputStream in) throws IOException {
         try (JsonParser parser = JSON.createParser(in)) {
-            expect(parser, parser.nextToken(), JsonToken.START_OBJECT, "the file");
+            JsonToken first = parser.nextToken();
+            if (first == null) {
+                throw new SolverInputException("The file (" + source
+                        + ") must hold a problem, but is empty.\nMaybe it was not written to its end.");
+            }
+            expect(parser, first, JsonToken.START_OBJECT, "all");
             boolean seen = false;
             while (parser.nextToken() != JsonToken.END_OBJECT) {
                 String key = parser.currentName();
                 if (!"problem".equals(key)) {
-                    throw unknown(parser, key, "file", "problem");
+                    throw unknown(parser, key, "the whole", "problem");
                 }
                 parser.nextToken();
                 parseProblem(parser);
@@ -191,20 +220,10 @@ public final class ContestFile {
                         + ") must have a member \"problem\".\nMaybe it is a file of another kind.");
             }
             if (parser.nextToken() != null) {
-                throw at(
-                        parser, "The file (" + source + ") must end after its problem", "Maybe two files were joined.");
+                throw at("The problem", parser, " must be the last thing", "Maybe two files were joined.");
             }
         } catch (JsonProcessingException e) {
-            JsonLocation where = e.getLocation();
-            String problem = e.getOriginalMessage().replaceAll("\\s*\\n.*", "");
-            Matcher token = NO_NUMBER.matcher(problem);
-            boolean noNumber = token.lookingAt();
-            throw new SolverInputException("The file (" + source + ") must be valid JSON: "
-                    + (noNumber ? token.group(1) + " is no number" : problem)
-                    + (where == null ? "" : " at line " + where.getLineNr() + ", column " + where.getColumnNr())
-                    + (noNumber
-                            ? ".\nMaybe write 10^18 for what must not be chosen."
-                            : ".\nMaybe the file was cut short or damaged."));
+            throw JsonMistake.told(source, e);
         }
         return found.problem(source);
     }
@@ -277,29 +296,59 @@ public final class ContestFile {
         return rows;
     }
 
-    /** Reads an integer; one beyond 64 bits forbids, as every value from 10^18 does. */
+    /** Reads a whole number, also one written like 1e18 or 5.0; one beyond 64 bits forbids, as every value from 10^18 does. */
     private long integer(JsonParser parser, @Nullable JsonToken token) throws IOException {
-        if (token == JsonToken.VALUE_NUMBER_INT) {
-            if (parser.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
-                if (parser.getBigIntegerValue().signum() > 0) {
-                    return Long.MAX_VALUE;
-                }
-                throw at(parser, "The number (" + parser.getText() + ") must not be negative", "Maybe it overflowed.");
-            }
+        if (token == JsonToken.VALUE_NUMBER_INT && parser.getNumberType() != JsonParser.NumberType.BIG_INTEGER) {
             return parser.getLongValue();
         }
+        if (token != null && token.isNumeric()) {
+            BigDecimal value = new BigDecimal(parser.getText()).stripTrailingZeros();
+            if (value.signum() == 0) {
+                return 0;
+            }
+            if (value.scale() <= 0) {
+                // The digits are counted, not written: an exponent may be of any size.
+                boolean small = (long) value.precision() - value.scale() <= 18;
+                if (small || value.signum() > 0) {
+                    return small ? value.longValueExact() : beyond(value);
+                }
+                throw at(
+                        "The number (" + parser.getText() + ")",
+                        parser,
+                        " must not be negative",
+                        "Maybe it overflowed.");
+            }
+        }
         throw at(
+                "The value (" + shown(parser, token) + ")",
                 parser,
-                "The value (" + (token == null ? "end of file" : parser.getText()) + ") must be an integer",
-                "Maybe the file was written by another program.");
+                " must be an integer",
+                token == JsonToken.VALUE_STRING
+                        ? "Maybe take off the quotes."
+                        : "Maybe the file was written by another program.");
+    }
+
+    private static long beyond(BigDecimal value) {
+        return value.compareTo(BigDecimal.valueOf(Long.MAX_VALUE)) < 0 ? value.longValueExact() : Long.MAX_VALUE;
+    }
+
+    private static String shown(JsonParser parser, @Nullable JsonToken token) throws IOException {
+        if (token == null) {
+            return "end of file";
+        }
+        return switch (token) {
+            case START_OBJECT, START_ARRAY -> called(token);
+            case VALUE_STRING -> "\"" + parser.getText() + "\"";
+            default -> parser.getText();
+        };
     }
 
     private void expect(JsonParser parser, @Nullable JsonToken token, JsonToken expected, String what) {
         if (token != expected) {
             throw at(
+                    "The value of " + what,
                     parser,
-                    "The value of " + what + " in file (" + source + ") must be " + called(expected) + ", not "
-                            + (token == null ? "the end of the file" : called(token)),
+                    " must be " + called(expected) + ", not " + (token == null ? "the end of the file" : called(token)),
                     token == null ? "Maybe the file was cut short." : "Maybe it is a file of another kind.");
         }
     }
@@ -316,17 +365,16 @@ public final class ContestFile {
         };
     }
 
-    private static SolverInputException unknown(JsonParser parser, String key, String where, String known) {
+    private SolverInputException unknown(JsonParser parser, String key, String where, String known) {
         return at(
-                parser,
-                "The member (" + key + ") of " + where + " must be one of: " + known,
-                "Maybe it is misspelled.");
+                "The member (" + key + ") of " + where, parser, " must be one of: " + known, "Maybe it is misspelled.");
     }
 
-    private static SolverInputException at(JsonParser parser, String text, String maybe) {
+    /** A mistake of a thing of the file where the parser is. */
+    private SolverInputException at(String thing, JsonParser parser, String must, String maybe) {
         JsonLocation where = parser.currentTokenLocation();
-        return new SolverInputException(
-                text + ", at line " + where.getLineNr() + ", column " + where.getColumnNr() + ".\n" + maybe);
+        return new SolverInputException(thing + " in file (" + source + ")" + must + ", at line " + where.getLineNr()
+                + ", column " + where.getColumnNr() + ".\n" + maybe);
     }
 
     /**
@@ -390,27 +438,39 @@ public final class ContestFile {
     }
 
     /**
-     * Writes an answer as the one JSON object that {@code drover solve --json} prints: objective, lowerBound, gap,
-     * peakUsage, usageLimit, choices, seconds, improvements, status, explanation. Numbers that do not exist are null.
+     * Writes an answer as the one JSON object that {@code drover solve --json} prints: status, objective, lowerBound, gap, peakUsage,
+     * usageLimit, choices, seconds, memoryEnded, explanation, improvements. Numbers that do not exist are null; an explanation is only
+     * there without a choice.
      *
      * @param solution the answer
      * @param out where to write; flushed, not closed
      * @throws IOException if it cannot be written
      */
     public static void writeSolution(Solution solution, OutputStream out) throws IOException {
+        boolean found = solution.hasChoices();
         try (JsonGenerator json = JSON.createGenerator(out).disable(JsonGenerator.Feature.AUTO_CLOSE_TARGET)) {
             json.writeStartObject();
             json.writeStringField("status", solution.status().name());
-            number(json, "objective", solution.hasChoices() ? solution.objective() : null);
-            number(json, "lowerBound", solution.lowerBound());
-            json.writeNumberField("gap", solution.gap());
-            number(json, "peakUsage", solution.hasChoices() ? solution.peakUsage() : null);
-            number(
-                    json,
-                    "usageLimit",
-                    solution.usageLimit() == StrategyProblem.UNLIMITED ? null : solution.usageLimit());
+            number(json, "objective", found ? solution.objective() : null);
+            number(json, "lowerBound", solution.status() == Solution.Status.INFEASIBLE ? null : solution.lowerBound());
+            if (found) {
+                json.writeNumberField("gap", solution.gap());
+            } else {
+                json.writeNullField("gap");
+            }
+            number(json, "peakUsage", found ? solution.peakUsage() : null);
+            long limit = solution.usageLimit();
+            number(json, "usageLimit", limit == StrategyProblem.UNLIMITED ? null : limit);
+            json.writeArrayFieldStart("choices");
+            for (int choice : solution.choices()) {
+                json.writeNumber(choice);
+            }
+            json.writeEndArray();
             json.writeNumberField("seconds", solution.seconds());
-            json.writeStringField("explanation", solution.explanation());
+            json.writeBooleanField("memoryEnded", solution.memoryEnded());
+            if (!solution.explanation().isEmpty()) {
+                json.writeStringField("explanation", solution.explanation());
+            }
             json.writeArrayFieldStart("improvements");
             for (Improvement step : solution.improvements()) {
                 json.writeStartObject();
@@ -419,11 +479,6 @@ public final class ContestFile {
                 json.writeNumberField("lowerBound", step.lowerBound());
                 json.writeStringField("phase", step.phase());
                 json.writeEndObject();
-            }
-            json.writeEndArray();
-            json.writeArrayFieldStart("choices");
-            for (int choice : solution.choices()) {
-                json.writeNumber(choice);
             }
             json.writeEndArray();
             json.writeEndObject();

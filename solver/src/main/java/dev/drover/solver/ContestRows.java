@@ -28,6 +28,17 @@ final class ContestRows {
 
     /** Returns the problem; fails with {@link SolverInputException} where parts do not fit. */
     StrategyProblem problem(String source) {
+        try {
+            return built(source);
+        } catch (SolverInputException e) {
+            String message = String.valueOf(e.getMessage());
+            throw message.contains("(" + source + ")")
+                    ? e
+                    : new SolverInputException("The file (" + source + ") must hold a problem. " + message);
+        }
+    }
+
+    private StrategyProblem built(String source) {
         List<long[]> spans = require(source, intervals, "problem.nodes.intervals");
         List<long[]> costs = require(source, nodeCosts, "problem.nodes.costs");
         List<long[]> usages = require(source, nodeUsages, "problem.nodes.usages");
@@ -42,7 +53,8 @@ final class ContestRows {
             long[] span = spans.get(i);
             if (span.length != 2) {
                 throw new SolverInputException("The number count (" + span.length + ") of interval (" + i
-                        + ") must be 2.\nMaybe an end is missing.");
+                        + ") must be 2, its start and end.\nMaybe "
+                        + (span.length < 2 ? "an end is missing." : "there is a number too many."));
             }
             builder.node(span[0], span[1], costs.get(i), usages.get(i));
         }

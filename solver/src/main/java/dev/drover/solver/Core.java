@@ -17,6 +17,7 @@ import java.util.List;
  * <p>A row is a time (or many that it dominates). The usage of a variable is given by segments: in the rows
  * {@code segStart[v][s] .. segEnd[v][s] - 1} value k adds {@code segUsage[v][s][k]}, at least one of them 0.
  * Costs are doubles, exact up to 2^53; forbidden pairs are infinite.
+ * No cost is negative, so that a choice that costs less than that is summed exactly, whatever others cost.
  */
 final class Core {
     final double constant;
@@ -42,6 +43,9 @@ final class Core {
     final long[][][] segUsage;
 
     private final Expansion expansion;
+
+    /** All that a sum of costs and prices has. */
+    private final long terms;
 
     Core(
             double constant,
@@ -92,6 +96,11 @@ final class Core {
         this.segEnd = usage.segEnd;
         this.segUsage = usage.segUsage;
         this.expansion = expansion;
+        this.terms = 2L
+                + size
+                + edgeCount
+                + 2L * rows
+                + Arrays.stream(segStart).mapToInt(s -> s.length).sum();
     }
 
     static double[] transposed(double[] matrix, int rows, int columns) {
@@ -168,6 +177,11 @@ final class Core {
                     }
                     return expansion.strategies(before);
                 });
+    }
+
+    /** What doubles can be wrong by that add up costs, and prices of usage, of this size: a sum has no more terms than the core. */
+    double rounding(double magnitude) {
+        return 1e-6 + magnitude * Math.min(1e-12, terms * 0x1p-52);
     }
 
     int other(int edge, int v) {
@@ -264,29 +278,6 @@ final class Core {
             sum += price[r] * limit[r];
         }
         return sum;
-    }
-
-    /** The same core without costs, only with forbidden pairs, and with larger limits: has it a choice that fits? */
-    Core withoutCosts(long more) {
-        double[][] noUnary = Arrays.stream(unary).map(Core::withoutCosts).toArray(double[][]::new);
-        double[][] noEdges = Arrays.stream(edgeCost).map(Core::withoutCosts).toArray(double[][]::new);
-        long[] larger = Arrays.stream(limit).map(l -> l + more).toArray();
-        return new Core(
-                0,
-                noUnary,
-                edgeA,
-                edgeB,
-                noEdges,
-                new UsageRows(larger, rowTime, segStart, segEnd, segUsage, -1),
-                int[]::clone);
-    }
-
-    private static double[] withoutCosts(double[] costs) {
-        double[] none = new double[costs.length];
-        for (int i = 0; i < none.length; i++) {
-            none[i] = costs[i] == Double.POSITIVE_INFINITY ? costs[i] : 0;
-        }
-        return none;
     }
 
     /** The same core with some of the rows, in rising order; with its own values in place of the nodes' strategies. */

@@ -237,7 +237,7 @@ final class FewRows {
 
     /** A core without what cannot matter; null if it has no choice at all. */
     private @Nullable Core condensed(Core some) {
-        return Condenser.condense(some, dominating(), Long.MAX_VALUE, budget).core();
+        return Condenser.condense(some, dominating(), budget).core();
     }
 
     private boolean dominating() {
@@ -272,20 +272,20 @@ final class FewRows {
             Core small = condensed(below);
             if (small == null) {
                 // No choice is cheaper than the target, not even with these rows alone.
-                incumbent.raise(target, "few rows");
+                incumbent.prove(target, "few rows");
                 step *= FACTOR;
                 done++;
                 continue;
             }
             small = narrowed(small, few, dual.bestPrice(), target);
             if (small == null) {
-                incumbent.raise(target, "few rows");
+                incumbent.prove(target, "few rows");
                 step *= FACTOR;
                 done++;
                 continue;
             }
             if (small.size == 0) {
-                incumbent.raise(Math.min(target, small.constant), "few rows");
+                incumbent.prove(Math.min(target, small.constant), "few rows");
                 return small.constant < target ? offer(small, new int[0]) : -1;
             }
             LabelSearch search = LabelSearch.alongTree(small, options.seed(), budget);
@@ -298,7 +298,11 @@ final class FewRows {
                 width *= 4;
                 bound = search.search(price, target, width);
             }
-            incumbent.raise(bound, "few rows");
+            if (search.complete()) {
+                incumbent.prove(bound, "few rows");
+            } else {
+                incumbent.raise(bound, "few rows");
+            }
             int[] best = search.best();
             int overfull = best == null ? -1 : offer(small, best);
             if (overfull >= 0) {

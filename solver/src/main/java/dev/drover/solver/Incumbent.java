@@ -35,10 +35,14 @@ final class Incumbent {
 
     /** Takes a proven bound, if it is higher; small increases are not reported. */
     synchronized void raise(double proven, String phase) {
-        double now = rounded(proven);
-        if (now > bound) {
-            boolean worth = now > bound * 1.001 || now >= cost;
-            bound = now;
+        prove(rounded(proven), phase);
+    }
+
+    /** Takes a whole cost that no choice is below, proven with the margin for rounding; small increases are not reported. */
+    synchronized void prove(double wholeCost, String phase) {
+        if (wholeCost > bound) {
+            boolean worth = wholeCost > bound * 1.001 || wholeCost >= cost;
+            bound = wholeCost;
             if (worth) {
                 report(phase);
             }

@@ -2,6 +2,7 @@ package dev.drover.solver;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -60,6 +61,8 @@ final class LabelSearch {
 
     private final int[] x;
     private double least = Double.POSITIVE_INFINITY;
+    private double atLimit;
+    private boolean complete;
     private int @Nullable [] best;
 
     /** Returns a search along the layers of the core; null if its tables or its labels would be too large. */
@@ -197,13 +200,15 @@ final class LabelSearch {
         int n = plan.order.length;
         least = known;
         best = null;
+        atLimit = core.atLimit(price);
+        complete = false;
         double[][] theta = core.priced(price);
         budget.spend(2 * plan.entries());
         Layer layer = new Layer();
         layer.groups.add(new int[0]);
         layer.groupStart = new int[] {0, 1};
         layer.cost = new double[] {core.constant};
-        layer.bound = new double[] {core.constant - core.atLimit(price) + plan.collect(theta, x)};
+        layer.bound = new double[] {core.constant - atLimit + plan.collect(theta, x)};
         layer.y = new long[1];
         double lost = Double.POSITIVE_INFINITY;
         long room = MOST_LABELS;
@@ -224,6 +229,7 @@ final class LabelSearch {
             layer = next;
             before = frontier[b];
             if (next.cost.length == 0) {
+                complete = !isOpen(lost);
                 return Math.min(lost, least);
             }
         }
@@ -233,7 +239,13 @@ final class LabelSearch {
                 best = trace(layers, i);
             }
         }
+        complete = !isOpen(lost);
         return Math.min(lost, least);
+    }
+
+    /** Whether the latest search proved that no choice costs less than the best known one, to the last digit. */
+    boolean complete() {
+        return complete;
     }
 
     private int[] trace(Layer[] layers, int label) {
@@ -247,7 +259,7 @@ final class LabelSearch {
     }
 
     private boolean isOpen(double bound) {
-        return bound < least - 1 + 1e-6 + 1e-12 * Math.abs(least);
+        return bound < least - 1 + core.rounding(Math.abs(least) + atLimit);
     }
 
     private final Map<IntRow, Integer> groupByValues = new HashMap<>();
@@ -364,7 +376,7 @@ final class LabelSearch {
         return layer;
     }
 
-    /** The members of a group, cheaper ones first up to rounding to a part in 2^38 of their range. */
+    /** The members of a group, cheaper ones first, in the last 24 bits of each key. */
     private static long[] byCost(Draft draft, int[] member, int from, int to) {
         double low = Double.POSITIVE_INFINITY;
         double high = Double.NEGATIVE_INFINITY;
@@ -372,10 +384,19 @@ final class LabelSearch {
             low = Math.min(low, draft.cost[member[i]]);
             high = Math.max(high, draft.cost[member[i]]);
         }
-        double scale = high - low < 0x1p38 ? 1 : 0x1p38 / (high - low);
         long[] keys = new long[to - from];
+        if (high - low >= 0x1p38) {
+            int[] sorted = Arrays.stream(member, from, to)
+                    .boxed()
+                    .sorted(Comparator.comparingDouble((Integer i) -> draft.cost[i])
+                            .thenComparingInt(i -> i))
+                    .mapToInt(Integer::intValue)
+                    .toArray();
+            Arrays.setAll(keys, i -> sorted[i]);
+            return keys;
+        }
         for (int i = from; i < to; i++) {
-            keys[i - from] = (long) ((draft.cost[member[i]] - low) * scale) << 24 | member[i];
+            keys[i - from] = (long) (draft.cost[member[i]] - low) << 24 | member[i];
         }
         Arrays.sort(keys);
         return keys;

@@ -93,6 +93,7 @@ final class LocalSearch {
         long leastExcess = fits ? 0 : excess(x);
         boolean lessExcess = false;
         double agility = 1;
+        boolean exact = false;
         System.arraycopy(price, 0, boundPrice, 0, rows);
         int worse = 0;
         for (int step = 0; step < steps && !stop.getAsBoolean(); step++) {
@@ -128,6 +129,7 @@ final class LocalSearch {
                 }
                 if (!slackPriced) {
                     bound = Math.max(bound, cost);
+                    exact = isFree();
                     break;
                 }
             } else if (bestCost == Double.POSITIVE_INFINITY && over < leastExcess) {
@@ -141,7 +143,7 @@ final class LocalSearch {
                 price[r] = Math.max(0, price[r] + length * (load[r] - capacity[r]));
             }
         }
-        complete = !stillOpen(bound);
+        complete = exact || !stillOpen(bound);
         if (!complete && nodes > 0) {
             System.arraycopy(boundPrice, 0, price, 0, rows);
             tree(nodes);
@@ -237,8 +239,18 @@ final class LocalSearch {
         return complete;
     }
 
+    /** Whether no row has a price: then the minimum is a sum of whole numbers, and exact. */
+    private boolean isFree() {
+        for (int r = 0; r < rows; r++) {
+            if (price[r] != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     private boolean stillOpen(double lower) {
-        return lower < bestCost - 1 + 1e-6 + 1e-12 * Math.abs(bestCost);
+        return lower < bestCost - 1 + core.rounding(Math.abs(bestCost) + priceAtCapacity);
     }
 
     /** Finds the rows that can overflow and sets their capacity; returns whether {@code x} overfills none. */

@@ -77,8 +77,7 @@ final class PricedMinimum {
                 core.edgeCost,
                 new UsageRows(new long[0], new TimeSpan[0], none, none, new long[core.size][0][], -1),
                 int[]::clone);
-        Core small = Condenser.condense(free, dominating, StrategyProblem.UNLIMITED, budget)
-                .core();
+        Core small = Condenser.condense(free, dominating, budget).core();
         if (small == null) {
             return null;
         }
@@ -126,8 +125,8 @@ final class PricedMinimum {
             if (count(keep) > 0.9 * Arrays.stream(small.domain).sum()) {
                 return;
             }
-            Core fewer = Condenser.condense(small.restrict(keep), dominating, StrategyProblem.UNLIMITED, budget)
-                    .core();
+            Core fewer =
+                    Condenser.condense(small.restrict(keep), dominating, budget).core();
             if (fewer == null) {
                 bound = least;
                 return;

@@ -7,7 +7,8 @@ public interface ProgressListener {
     ProgressListener SILENT = improvement -> {};
 
     /**
-     * Called when the best choice or the lower bound got better; from any thread of the solver, never from two at once.
+     * Called when the best choice or the lower bound got better; from any thread of the solver, never from two at once. It must not throw:
+     * that would end the solve with an {@link IllegalStateException}, with what it threw as the cause.
      *
      * @param improvement the state from now on
      */

@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * On the contest's instances merging takes 30,000 nodes to 300 (A) or 6,500 (S) variables.
  */
 final class Reducer {
+    /** The contradiction of a problem whose usage limit takes part in it. */
+    static final String ABOVE_LIMIT = "Every choice without forbidden pairs is above the usage limit at some time.";
+
     private final StrategyProblem problem;
     private final boolean merging;
     private final boolean dominating;
@@ -68,7 +71,7 @@ final class Reducer {
      * What is left of a problem.
      *
      * @param core the reduced problem, null if there is a contradiction
-     * @param contradiction why no choice is feasible, empty if there is a core
+     * @param contradiction why no choice is feasible, if there is a usage limit only in short; empty if there is a core
      */
     record Result(@Nullable Core core, String contradiction) {}
 
@@ -83,7 +86,7 @@ final class Reducer {
         if (core == null || without.contains(Technique.CONDENSE)) {
             return reduced;
         }
-        return Condenser.condense(core, !without.contains(Technique.DOMINANCE), problem.usageLimit(), budget);
+        return Condenser.condense(core, !without.contains(Technique.DOMINANCE), budget);
     }
 
     /** What the {@link Condenser} gets. */
@@ -98,13 +101,7 @@ final class Reducer {
                 for (long cost : problem.costs(i)) {
                     anyCost |= cost < StrategyProblem.FORBIDDEN;
                 }
-                contradiction = anyCost
-                        ? "Node " + i + " alone uses at least " + leastUsage(i) + " in the interval ["
-                                + problem.intervalStart(i) + ", " + problem.intervalEnd(i)
-                                + ") with each strategy it may take, above the usage limit " + problem.usageLimit()
-                                + " by " + (leastUsage(i) - problem.usageLimit()) + "."
-                        : "Node " + i + " forbids each of its strategies.";
-                return new Result(null, contradiction);
+                return new Result(null, anyCost ? ABOVE_LIMIT : "Node " + i + " forbids each of its strategies.");
             }
         }
         boolean[] forbidsByMatrix = new boolean[problem.matrixCount()];
@@ -184,16 +181,6 @@ final class Reducer {
             }
         }
         return false;
-    }
-
-    private long leastUsage(int node) {
-        long least = Long.MAX_VALUE;
-        for (int k = 0; k < problem.strategyCount(node); k++) {
-            if (problem.cost(node, k) < StrategyProblem.FORBIDDEN) {
-                least = Math.min(least, problem.usage(node, k));
-            }
-        }
-        return least;
     }
 
     /** Removes strategies without partner; false if a node has none left. */
@@ -361,7 +348,7 @@ final class Reducer {
                 this.costs = costs;
                 this.number = number;
                 this.width = width;
-                this.separable = isSeparable(costs, width);
+                this.separable = Tables.isSeparable(costs, width);
             }
 
             /** The two ends of an edge, first that of the rows. */
@@ -403,10 +390,7 @@ final class Reducer {
             }
             usage = UsageRows.of(domain, uses, problem.usageLimit(), budget);
             if (usage.brokenRow >= 0) {
-                long excess = -usage.limit[usage.brokenRow];
-                contradiction = "In the interval " + usage.rowTime[usage.brokenRow]
-                        + " the least that the nodes alive can use together is " + (problem.usageLimit() + excess)
-                        + ", above the usage limit " + problem.usageLimit() + " by " + excess + ".";
+                contradiction = ABOVE_LIMIT;
             }
         }
 
@@ -576,11 +560,12 @@ final class Reducer {
                 if (matrix[e].separable) {
                     double[] m = matrix[e].costs;
                     int width = domain[b];
+                    int least = Tables.least(m, width);
                     for (int k = 0; k < domain[a]; k++) {
-                        unary[a][k] += m[k * width];
+                        unary[a][k] += m[k * width + least];
                     }
                     for (int l = 0; l < width; l++) {
-                        unary[b][l] += m[l] - m[0];
+                        unary[b][l] += m[l] - m[least];
                     }
                 } else {
                     edgeA[left] = a;
@@ -589,18 +574,6 @@ final class Reducer {
                 }
             }
             edgeCount = left;
-        }
-
-        private static boolean isSeparable(double[] m, int width) {
-            for (int k = 0; k < m.length / width; k++) {
-                double step = m[k * width] - m[0];
-                for (int l = 0; l < width; l++) {
-                    if (m[k * width + l] - m[l] != step) {
-                        return false;
-                    }
-                }
-            }
-            return true;
         }
 
         /** Values that can go: forbidden ones and dominated ones, as (variable, value). */

@@ -22,6 +22,9 @@ final class Search {
     /** Sweeps before which the prices are too bad for labels of a wide core. */
     private static final int SWEEPS_BEFORE_LABELS = 200;
 
+    /** Work of the search for any choice: about a third of a second. */
+    private static final long BACKTRACKING_WORK = 100_000_000;
+
     private Core core;
     private @Nullable DualBound dual;
     private final Incumbent incumbent;
@@ -31,7 +34,6 @@ final class Search {
     private Elites elites = new Elites();
     private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     private volatile boolean infeasible;
-    private LeastExcess.@Nullable Excess excess;
     private volatile boolean finished;
     private volatile boolean memoryEnded;
     private volatile boolean roundOver;
@@ -55,15 +57,23 @@ final class Search {
         return infeasible;
     }
 
-    /** Why there is no choice, for the limit in the problem's own unit. */
+    boolean memoryEnded() {
+        return memoryEnded;
+    }
+
+    /** Why nothing is known, for the limit in the problem's own unit. */
     String explanation(long usageLimit) {
-        LeastExcess.Excess told = excess == null ? LeastExcess.of(core, guide.decoded()) : excess;
-        return (infeasible
-                        ? "Every choice without forbidden pairs is above the usage limit at some time."
-                        : memoryEnded
-                                ? "No feasible choice was found before the memory ended."
-                                : "No feasible choice was found in time.")
-                + told.text(usageLimit);
+        String ended = "The " + (memoryEnded ? "memory" : "time")
+                + " ended before a feasible choice was found, or a proof that there is none.";
+        int[] nearest = guide.decoded();
+        long[] usage = core.usage(nearest);
+        int worst = core.fullest(usage);
+        if (worst < 0 || usage[worst] <= core.limit[worst] || core.cost(nearest) == Double.POSITIVE_INFINITY) {
+            return ended;
+        }
+        long excess = usage[worst] - core.limit[worst];
+        return ended + " The nearest choice seen uses " + (usageLimit + excess) + " in the interval "
+                + core.rowTime[worst] + ", above the usage limit " + usageLimit + " by " + excess + ".";
     }
 
     void run() {
@@ -154,9 +164,21 @@ final class Search {
         int[] first = FirstChoice.find(core, budget);
         if (first != null) {
             incumbent.offer(first, "first");
+        } else {
+            backtrack();
         }
         if (!closed()) {
             exactAttempt();
+        }
+    }
+
+    /** Looks for any choice, or a proof that there is none, for a part of what is left. */
+    private void backtrack() {
+        Backtracking backtracking = new Backtracking(core, budget);
+        switch (backtracking.search(Math.min(BACKTRACKING_WORK, budget.left() / 10))) {
+            case CHOICE -> incumbent.offer(backtracking.choice(), "first");
+            case NONE -> declareInfeasible();
+            case UNKNOWN -> {}
         }
     }
 
@@ -255,7 +277,7 @@ final class Search {
             }
             long now = budget.now();
             int most = labels.mostWidth();
-            int[] better = label(labels, bounding.bestPrice(), guide.decoded(), Math.min(width, most));
+            int[] better = label(labels, bounding.bestPrice(), Math.min(width, most));
             if (width >= most) {
                 gapAtWidest = incumbent.cost() - incumbent.bound();
                 width = most + 1;
@@ -369,7 +391,7 @@ final class Search {
             labels = LabelSearch.alongTree(core, options.seed(), budget);
         }
         if (labels != null) {
-            widen(labels, guide.prices(), x, FIRST_WIDTH);
+            widen(labels, guide.prices(), FIRST_WIDTH);
         }
         for (int round = 0; round < 3 && !closed(); round++) {
             long[] usage = core.usage(x);
@@ -379,8 +401,7 @@ final class Search {
                 incumbent.offer(x, "elimination");
             }
             if (local.complete() && incumbent.best() == null) {
-                guide.set(start, x);
-                declareInfeasible(x);
+                declareInfeasible();
                 return;
             }
             if (local.complete()) {
@@ -392,17 +413,17 @@ final class Search {
                 return;
             }
             if (labels != null) {
-                widen(labels, local.prices(), x, labels.mostWidth());
+                widen(labels, local.prices(), labels.mostWidth());
                 return;
             }
         }
     }
 
     /** Labels along the layers, more and more of them. */
-    private void widen(LabelSearch labels, double[] price, int[] nearest, int mostWidth) {
+    private void widen(LabelSearch labels, double[] price, int mostWidth) {
         long begin = budget.spent();
         for (int width = FIRST_WIDTH; !closed() && budget.spent() - begin < LABEL_WORK; width *= 8) {
-            label(labels, price, nearest, Math.min(width, mostWidth));
+            label(labels, price, Math.min(width, mostWidth));
             if (width >= mostWidth) {
                 return;
             }
@@ -410,24 +431,25 @@ final class Search {
     }
 
     /** Labels of one width; returns a choice cheaper than the best, null if there is none. */
-    private int @Nullable [] label(LabelSearch labels, double[] price, int[] nearest, int width) {
+    private int @Nullable [] label(LabelSearch labels, double[] price, int width) {
         double bound = labels.search(price, incumbent.cost(), width);
         int[] best = labels.best();
         if (best != null) {
             incumbent.offer(best, "labels");
         }
         if (bound == Double.POSITIVE_INFINITY) {
-            declareInfeasible(nearest);
+            declareInfeasible();
+        } else if (labels.complete()) {
+            incumbent.prove(bound, "labels");
         } else {
             incumbent.raise(bound, "labels");
         }
         return best;
     }
 
-    private void declareInfeasible(int[] nearest) {
+    private void declareInfeasible() {
         infeasible = true;
         finished = true;
-        excess = LeastExcess.find(core, nearest, budget);
     }
 
     /** Improves the best choice by neighbourhoods until the end of the round. */

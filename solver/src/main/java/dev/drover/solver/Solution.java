@@ -8,12 +8,13 @@ import java.util.List;
  * @param status what is known
  * @param choices one strategy per node, empty unless there is a feasible one
  * @param objective its cost, {@link Long#MAX_VALUE} if there is none
- * @param lowerBound no feasible choice costs less
+ * @param lowerBound no feasible choice costs less; of no meaning for {@link Status#INFEASIBLE}
  * @param peakUsage greatest usage at any time of the choice, 0 if there is none
- * @param usageLimit of the problem
+ * @param usageLimit of the problem, {@link StrategyProblem#UNLIMITED} ({@link Long#MAX_VALUE}) if it has none
  * @param seconds wall-clock time of the solve
  * @param improvements all progress, in order
  * @param explanation why there is no choice, empty if there is one
+ * @param memoryEnded whether the memory of the heap ended before the time did: the answer is what was found until then
  */
 public record Solution(
         Status status,
@@ -24,7 +25,8 @@ public record Solution(
         long usageLimit,
         double seconds,
         List<Improvement> improvements,
-        String explanation) {
+        String explanation,
+        boolean memoryEnded) {
     /** What is known about the problem. */
     public enum Status {
         /** The choice is feasible and proven to be the best. */

@@ -27,6 +27,9 @@ public final class StrategyProblem {
     /** The usage limit of a problem without one. */
     public static final long UNLIMITED = Long.MAX_VALUE;
 
+    /** Sums of usages or of least costs stay below this: 2^62. */
+    static final double LARGEST_SUM = 0x1p62;
+
     private final String name;
     private final long usageLimit;
     private final long[] starts;
@@ -80,17 +83,17 @@ public final class StrategyProblem {
         return different.toArray(new long[0][]);
     }
 
-    private StrategyProblem(StrategyProblem other, long usageLimit) {
+    private StrategyProblem(StrategyProblem other, long usageLimit, long[][] costs, long[][] matrices) {
         this.name = other.name;
         this.usageLimit = usageLimit;
         this.starts = other.starts;
         this.ends = other.ends;
-        this.costs = other.costs;
+        this.costs = costs;
         this.usages = other.usages;
         this.edgeFrom = other.edgeFrom;
         this.edgeTo = other.edgeTo;
         this.edgeMatrix = other.edgeMatrix;
-        this.matrices = other.matrices;
+        this.matrices = matrices;
     }
 
     /**
@@ -100,7 +103,36 @@ public final class StrategyProblem {
      */
     public StrategyProblem withUsageLimit(long limit) {
         requireLimit(limit, name);
-        return new StrategyProblem(this, limit);
+        return new StrategyProblem(this, limit, costs, matrices);
+    }
+
+    /** Returns the same problem with costs of 0, but for what is forbidden. */
+    StrategyProblem withoutCosts() {
+        return new StrategyProblem(this, usageLimit, withoutCosts(costs), withoutCosts(matrices));
+    }
+
+    private static long[][] withoutCosts(long[][] rows) {
+        long[][] without = new long[rows.length][];
+        for (int i = 0; i < rows.length; i++) {
+            without[i] = rows[i].clone();
+            for (int k = 0; k < without[i].length; k++) {
+                without[i][k] = without[i][k] < FORBIDDEN ? 0 : FORBIDDEN;
+            }
+        }
+        return without;
+    }
+
+    /** Returns the sum over all nodes of the largest usage that is not above the limit; of nodes that are alive. */
+    double largestUsage() {
+        double sum = 0;
+        for (int node = 0; node < usages.length; node++) {
+            long largest = 0;
+            for (long usage : usages[node]) {
+                largest = usage <= usageLimit ? Math.max(largest, usage) : largest;
+            }
+            sum += starts[node] < ends[node] ? largest : 0;
+        }
+        return sum;
     }
 
     private static void requireLimit(long limit, String name) {

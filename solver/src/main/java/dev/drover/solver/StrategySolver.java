@@ -3,7 +3,9 @@ package dev.drover.solver;
 import dev.drover.solver.Solution.Status;
 import dev.drover.solver.SolveOptions.Technique;
 import java.math.BigInteger;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.LongSupplier;
 
 /**
@@ -24,8 +26,6 @@ import java.util.function.LongSupplier;
  * }</pre>
  */
 public final class StrategySolver {
-    private static final double LARGEST_SUM = 0x1p62;
-
     /** The largest sum that doubles tell from its neighbours. */
     private static final long EXACT = 1L << 53;
 
@@ -41,17 +41,26 @@ public final class StrategySolver {
      * @param problem what to solve
      * @param options time, threads, seed
      * @param listener told of each improvement
-     * @return the choice, re-scored by {@link Evaluator}, with a lower bound; or why there is none
+     * @return the choice, re-scored by {@link Evaluator}, with a lower bound; or why there is none. If the memory of the heap ends, what was
+     *     found until then, with {@link Solution#memoryEnded}
+     * @throws SolverInputException if the sums of the least costs or of the usages that the limit allows, or the cost of the best choice, are
+     *     2^62 or more
+     * @throws IllegalStateException if the listener throws something, which is the cause
      */
     public static Solution solve(StrategyProblem problem, SolveOptions options, ProgressListener listener) {
-        return solve(problem, options, listener, System::nanoTime);
+        return solve(
+                Objects.requireNonNull(problem, "problem"),
+                Objects.requireNonNull(options, "options"),
+                Objects.requireNonNull(listener, "listener"),
+                System::nanoTime);
     }
 
     /** Solves by another clock, such as the processor time, for measurements on a loaded machine. */
     static Solution solve(
             StrategyProblem problem, SolveOptions options, ProgressListener listener, LongSupplier nanoClock) {
         long start = nanoClock.getAsLong();
-        long floor = requireSums(problem);
+        // Where a node forbids all, nothing is summed.
+        long floor = hasStrategies(problem) ? requireSums(problem) : 0;
         // The answer itself takes time: decoding, scoring, writing.
         long answering = Math.max(
                 Math.min(options.timeoutNanos() / 20, 300_000_000L),
@@ -62,11 +71,12 @@ public final class StrategySolver {
             long reducedBy = start + (end - start) / 10 * 7;
             reduced = Reducer.reduce(
                     problem, options.without(), new Budget(reducedBy, nanoClock, SolveOptions.UNLIMITED_WORK));
-        } catch (Budget.Late e) {
-            return quick(problem, floor, start, nanoClock, listener);
+        } catch (Budget.Late | OutOfMemoryError e) {
+            return quick(problem, floor, start, nanoClock, listener, e instanceof OutOfMemoryError);
         }
         Core core = reduced.core();
         if (core == null) {
+            String explanation = Infeasibility.explanation(problem, new Budget(end, nanoClock, options.workLimit()));
             return new Solution(
                     Status.INFEASIBLE,
                     List.of(),
@@ -76,23 +86,35 @@ public final class StrategySolver {
                     problem.usageLimit(),
                     (nanoClock.getAsLong() - start) / 1e9,
                     List.of(),
-                    reduced.contradiction());
+                    explanation,
+                    false);
         }
         Incumbent incumbent = new Incumbent(core, start, nanoClock, listener);
-        Search search = new Search(core, incumbent, options, new Budget(end, nanoClock, options.workLimit()));
+        Budget budget = new Budget(end, nanoClock, options.workLimit());
+        Search search = new Search(core, incumbent, options, budget);
         search.run();
         if (incumbent.best() == null && !search.provenInfeasible()) {
-            Solution quick = quick(problem, floor, start, nanoClock, listener);
+            Solution quick = quick(problem, floor, start, nanoClock, listener, search.memoryEnded());
             if (quick.hasChoices()) {
                 return quick;
             }
         }
-        return answer(problem, floor, incumbent, search, start, nanoClock);
+        String explanation = incumbent.best() != null
+                ? ""
+                : search.provenInfeasible()
+                        ? Infeasibility.explanation(problem, budget)
+                        : search.explanation(problem.usageLimit());
+        return answer(problem, floor, incumbent, search, explanation, start, nanoClock);
     }
 
     /** A choice without any search, with the sum of the least costs as the bound; unknown if none is found. */
     private static Solution quick(
-            StrategyProblem problem, long floor, long start, LongSupplier nanoClock, ProgressListener listener) {
+            StrategyProblem problem,
+            long floor,
+            long start,
+            LongSupplier nanoClock,
+            ProgressListener listener,
+            boolean memoryEnded) {
         QuickChoice.Found found = QuickChoice.find(problem);
         double seconds = (nanoClock.getAsLong() - start) / 1e9;
         if (found == null) {
@@ -105,7 +127,9 @@ public final class StrategySolver {
                     problem.usageLimit(),
                     seconds,
                     List.of(),
-                    "The time ended before the reductions did, and no choice that fits was found without them.");
+                    "The " + (memoryEnded ? "memory" : "time")
+                            + " ended before the reductions did, and no choice that fits was found without them.",
+                    memoryEnded);
         }
         Evaluator.Evaluation score = found.score();
         Improvement step = new Improvement(seconds, cost(problem, score), floor, "quick");
@@ -119,7 +143,8 @@ public final class StrategySolver {
                 problem.usageLimit(),
                 seconds,
                 List.of(step),
-                "");
+                "",
+                memoryEnded);
     }
 
     private static long cost(StrategyProblem problem, Evaluator.Evaluation score) {
@@ -131,17 +156,15 @@ public final class StrategySolver {
     }
 
     /**
-     * The sums of the usages and of the least costs must be numbers of 62 bits, or no answer could be told.
+     * The sums of the largest usages that the limit allows and of the least costs must be numbers of 62 bits, or no answer could be told.
      *
      * @return the sum of the least costs, below which no choice is
      */
     private static long requireSums(StrategyProblem problem) {
-        double usage = 0;
         double cost = 0;
         long exact = 0;
         for (int node = 0; node < problem.nodeCount(); node++) {
             long least = leastAllowed(problem.costs(node));
-            usage += largest(problem.usages(node));
             cost += least;
             exact += least;
         }
@@ -154,17 +177,12 @@ public final class StrategySolver {
             cost += least;
             exact += least;
         }
-        requireSum(problem, "largest usages", problem.usageLimit() == StrategyProblem.UNLIMITED ? 0 : usage);
+        requireSum(
+                problem,
+                "largest usages",
+                problem.usageLimit() == StrategyProblem.UNLIMITED ? 0 : problem.largestUsage());
         requireSum(problem, "least costs", cost);
         return exact;
-    }
-
-    private static long largest(long[] usages) {
-        long largest = 0;
-        for (long usage : usages) {
-            largest = Math.max(largest, usage);
-        }
-        return largest;
     }
 
     /** The least cost that is not forbidden, 0 if all are. */
@@ -176,8 +194,17 @@ public final class StrategySolver {
         return least < StrategyProblem.FORBIDDEN ? least : 0;
     }
 
+    private static boolean hasStrategies(StrategyProblem problem) {
+        for (int node = 0; node < problem.nodeCount(); node++) {
+            if (Arrays.stream(problem.costs(node)).noneMatch(cost -> cost < StrategyProblem.FORBIDDEN)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     private static void requireSum(StrategyProblem problem, String what, double sum) {
-        if (sum >= LARGEST_SUM) {
+        if (sum >= StrategyProblem.LARGEST_SUM) {
             throw new SolverInputException("The sum of the " + what + " (about " + sum + ") of problem ("
                     + problem.name() + ") must stay below 2^62.\nMaybe count them in a larger unit.");
         }
@@ -188,6 +215,7 @@ public final class StrategySolver {
             long floor,
             Incumbent incumbent,
             Search search,
+            String explanation,
             long start,
             LongSupplier nanoClock) {
         int[] best = incumbent.best();
@@ -202,7 +230,8 @@ public final class StrategySolver {
                     problem.usageLimit(),
                     (nanoClock.getAsLong() - start) / 1e9,
                     incumbent.improvements(),
-                    search.explanation(problem.usageLimit()));
+                    explanation,
+                    search.memoryEnded());
         }
         List<Integer> choices = incumbent.core().expand(best);
         Evaluator.Evaluation score = Evaluator.evaluate(problem, choices);
@@ -231,7 +260,8 @@ public final class StrategySolver {
                 problem.usageLimit(),
                 (nanoClock.getAsLong() - start) / 1e9,
                 incumbent.improvements(),
-                "");
+                explanation,
+                search.memoryEnded());
     }
 
     /** Whether a technique is in use. */

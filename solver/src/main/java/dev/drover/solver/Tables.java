@@ -10,6 +10,9 @@ import org.jspecify.annotations.Nullable;
  * what repeated layers have in common is computed for one of them, and looked up by numbers for the others.
  */
 final class Tables {
+    /** The largest whole number that doubles tell from its neighbours. */
+    private static final double LARGEST_EXACT = 0x1p53;
+
     private final Map<Costs, Table> interned = new HashMap<>();
     private final Map<Costs, Costs> internedCosts = new HashMap<>();
     private final Map<Values, Values> internedValues = new HashMap<>();
@@ -31,7 +34,7 @@ final class Tables {
         private int separable = -1;
         private Dominance.@Nullable Side side;
         private @Nullable Table transposed;
-        private @Nullable Costs firstColumn;
+        private @Nullable Costs leastColumn;
         private @Nullable Costs firstRowRest;
 
         private Table(double[] values, int columns, int number) {
@@ -47,24 +50,33 @@ final class Tables {
         /** Whether it is a sum of a cost of the row and a cost of the column, all finite. */
         boolean isSeparable() {
             if (separable < 0) {
-                separable = computeSeparable() ? 1 : 0;
+                separable = Tables.isSeparable(values, columns) ? 1 : 0;
             }
             return separable == 1;
         }
+    }
 
-        private boolean computeSeparable() {
-            for (int i = 0; i < rows(); i++) {
-                double step = values[i * columns] - values[0];
-                for (int j = 0; j < columns; j++) {
-                    double cost = values[i * columns + j];
-                    // An infinite cost makes a difference that is not a number, or differs.
-                    if (cost == Double.POSITIVE_INFINITY || cost - values[j] != step) {
-                        return false;
-                    }
+    /** Whether a matrix is a sum of a cost of the row and a cost of the column, all of them exact. */
+    static boolean isSeparable(double[] matrix, int columns) {
+        for (int row = 0; row < matrix.length; row += columns) {
+            double step = matrix[row] - matrix[0];
+            for (int j = 0; j < columns; j++) {
+                // Infinite costs are above the exact ones.
+                if (matrix[row + j] > LARGEST_EXACT || matrix[row + j] - matrix[j] != step) {
+                    return false;
                 }
             }
-            return true;
         }
+        return true;
+    }
+
+    /** The column that costs least in the first row: what other columns cost more is not negative. */
+    static int least(double[] matrix, int columns) {
+        int least = 0;
+        for (int j = 1; j < columns; j++) {
+            least = matrix[j] < matrix[least] ? j : least;
+        }
+        return least;
     }
 
     /** A row of costs; as a key with its width. */
@@ -243,26 +255,28 @@ final class Tables {
         return known;
     }
 
-    Costs firstColumn(Table table) {
-        Costs known = table.firstColumn;
+    Costs leastColumn(Table table) {
+        Costs known = table.leastColumn;
         if (known == null) {
             double[] out = new double[table.rows()];
+            int least = least(table.values, table.columns);
             for (int i = 0; i < out.length; i++) {
-                out[i] = table.values[i * table.columns];
+                out[i] = table.values[i * table.columns + least];
             }
             known = costs(out);
-            table.firstColumn = known;
+            table.leastColumn = known;
         }
         return known;
     }
 
-    /** The first row less its first cost. */
+    /** The first row less its least cost. */
     Costs firstRowRest(Table table) {
         Costs known = table.firstRowRest;
         if (known == null) {
             double[] out = new double[table.columns];
+            int least = least(table.values, table.columns);
             for (int j = 0; j < out.length; j++) {
-                out[j] = table.values[j] - table.values[0];
+                out[j] = table.values[j] - table.values[least];
             }
             known = costs(out);
             table.firstRowRest = known;

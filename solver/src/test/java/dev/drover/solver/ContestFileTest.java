@@ -83,10 +83,11 @@ class ContestFileTest {
         }
         assertThatThrownBy(() -> read(SMALL.replace("[0, 5]", "[0, 5.5]")))
                 .isInstanceOf(SolverInputException.class)
-                .hasMessageContaining("The value (5.5) must be an integer, at line 3, column");
+                .hasMessageContaining("The value (5.5) in file (test) must be an integer, at line 3, column");
         assertThatThrownBy(() -> read(SMALL.replace("usages", "usage")))
                 .isInstanceOf(SolverInputException.class)
-                .hasMessageContaining("must be one of: intervals, costs, usages, at line 3");
+                .hasMessageContaining(
+                        "of member \"nodes\" in file (test) must be one of: intervals, costs, usages, at line 3");
         assertThatThrownBy(() -> read(SMALL.replace("[0, 3, 3, ", "[0, 3, ")))
                 .isInstanceOf(SolverInputException.class)
                 .hasMessageContaining("The cost count (3) of edge (0) must be 2 x 2 = 4");
@@ -133,6 +134,85 @@ class ContestFileTest {
         assertThat(out.toString(StandardCharsets.UTF_8))
                 .startsWith("{\"status\":\"OPTIMAL\",\"objective\":8,\"lowerBound\":8,\"gap\":0.0,\"peakUsage\":12,"
                         + "\"usageLimit\":12,")
-                .endsWith("\"choices\":[1,0]}");
+                .contains("\"choices\":[1,0],\"seconds\":", "\"memoryEnded\":false,\"improvements\":[{\"seconds\":")
+                .doesNotContain("explanation")
+                .endsWith("}]}");
+        Solution none = StrategySolver.solve(
+                read(SMALL.replace("12}", "7}")), SolveOptions.ofSeconds(1), ProgressListener.SILENT);
+        out.reset();
+        ContestFile.writeSolution(none, out);
+        assertThat(out.toString(StandardCharsets.UTF_8))
+                .startsWith(
+                        "{\"status\":\"INFEASIBLE\",\"objective\":null,\"lowerBound\":null,\"gap\":null,\"peakUsage\":null,")
+                .contains("\"explanation\":\"Every choice ");
+    }
+
+    @Test
+    void numbersMayBeWrittenInEachWayThatIsWhole() throws IOException {
+        for (String five : List.of("5.0", "5e0", "0.5E1", "50e-1", "5.000")) {
+            assertThat(read(SMALL.replace("[0, 5]", "[0, " + five + "]")).cost(0, 1))
+                    .as(five)
+                    .isEqualTo(5);
+        }
+        for (String forbidden : List.of("1e18", "1E400", "1e999999999", "1.0e18", "9223372036854775808", "123e17")) {
+            assertThat(read(SMALL.replace("[0, 5]", "[0, " + forbidden + "]")).cost(0, 1))
+                    .as(forbidden)
+                    .isGreaterThanOrEqualTo(StrategyProblem.FORBIDDEN);
+        }
+        for (String zero : List.of("0.0", "-0", "0e99", "-0.0")) {
+            assertThat(read(SMALL.replace("[0, 5]", "[0, " + zero + "]")).cost(0, 1))
+                    .as(zero)
+                    .isZero();
+        }
+    }
+
+    /** No mistake is told in words of the JSON library, each with the file and advice. */
+    @Test
+    void mistakesAreToldInWordsOfTheirOwn() {
+        for (String[] mistake : new String[][] {
+            {"[0, 5]", "[0, +5]", "the character (+) must not come here at line 3"},
+            {"[0, 5]", "[0, 05]", "Leading zeroes not allowed at line 3"},
+            {"[0, 5]", "[0, 1" + "0".repeat(2000) + "]", "a number of 2001 characters is too long"},
+            {"[0, 5]", "[0, \"5\"]", "The value (\"5\") in file (test) must be an integer"},
+            {"[0, 5]", "[0, [5]]", "The value (a list) in file (test) must be an integer"},
+            {"[0, 5]", "[0, -1e40]", "The number (-1e40) in file (test) must not be negative"},
+            {"[0, 5]", "[0, /* five */ 5]", "comments are no part of it at line 3"},
+            {"\"usage_limit\"", "\"usage_limit\": 3, \"usage_limit\"", "the member (usage_limit) comes twice"},
+            {"[0, 2]", "[0, 2, 3]", "Maybe there is a number too many"},
+            {"[0, 2]", "[0]", "Maybe an end is missing"},
+            {"[[0, 1]]", "[[0, 7]]", "The node (7) of edge (0)"}
+        }) {
+            assertThatThrownBy(() -> read(SMALL.replace(mistake[0], mistake[1])))
+                    .as(mistake[1])
+                    .isInstanceOf(SolverInputException.class)
+                    .hasMessageContaining("ile (test)")
+                    .hasMessageContaining("\nMaybe ")
+                    .hasMessageContaining(mistake[2])
+                    .message()
+                    .doesNotContain("Feature", "Source", "StreamRead", "code ");
+        }
+        assertThatThrownBy(() -> read("")).hasMessageContaining("The file (test) must hold a problem, but is empty.");
+        assertThatThrownBy(() -> read(" \n")).hasMessageContaining("but is empty.");
+        assertThatThrownBy(() -> read(SMALL.substring(0, 100)))
+                .hasMessageContaining("it ends in the middle of a list, an object or a value at line 2");
+    }
+
+    @Test
+    void aFlippedByteOfACompressedFileIsToldAsDamage(@TempDir Path folder) throws IOException {
+        Path file = folder.resolve("p.json.gz");
+        ContestFile.write(RandomProblems.problem(3), file);
+        byte[] good = Files.readAllBytes(file);
+        for (int at = 10; at < good.length; at++) {
+            byte[] bytes = good.clone();
+            bytes[at] ^= 4;
+            Files.write(file, bytes);
+            try {
+                // The last bits before the checksum mean nothing.
+                ContestFile.write(ContestFile.read(file), file);
+                assertThat(file).as("byte %d", at).hasBinaryContent(good);
+            } catch (SolverInputException e) {
+                assertThat(e).hasMessageContaining("compressed data").hasMessageContaining("Maybe");
+            }
+        }
     }
 }

@@ -103,7 +103,8 @@ class StrategySolverTest {
         assertThat(solution.status()).isEqualTo(Status.INFEASIBLE);
         assertThat(solution.explanation())
                 .isEqualTo(
-                        "In the interval [5, 10) the least that the nodes alive can use together is 12, above the usage limit 10 by 2.");
+                        "Every choice without forbidden pairs is above the usage limit 10: the nearest uses 12 in the interval [5, 10),"
+                                + " above it by 2, and none is above it by less.");
         assertThat(solution.choices()).isEmpty();
     }
 
@@ -117,8 +118,8 @@ class StrategySolverTest {
         Solution solution = solve(builder.usageLimit(10).build(), SolveOptions.ofSeconds(2));
         assertThat(solution.status()).isEqualTo(Status.INFEASIBLE);
         assertThat(solution.explanation())
-                .isEqualTo("Every choice without forbidden pairs is above the usage limit 10 in the interval [0, 10):"
-                        + " it uses at least 14 there, too much by 4.");
+                .isEqualTo("Every choice without forbidden pairs is above the usage limit 10: the nearest uses 14"
+                        + " in the interval [0, 10), above it by 4, and none is above it by less.");
     }
 
     @Test
@@ -188,12 +189,52 @@ class StrategySolverTest {
             costs.node(0, 1, new long[] {StrategyProblem.FORBIDDEN - 1}, new long[] {0});
             usages.node(0, 1, new long[] {1, 1}, new long[] {Long.MAX_VALUE / 2, 1});
         }
+        // A node that forbids all makes the sums of no matter.
+        StrategyProblem.Builder none = StrategyProblem.builder("none");
+        for (int node = 0; node < 20; node++) {
+            none.node(0, 1, new long[] {StrategyProblem.FORBIDDEN - (node < 19 ? 1 : 0)}, new long[] {0});
+        }
+        assertThat(solve(none).explanation()).isEqualTo("Node 19 forbids each of its strategies.");
         assertThatThrownBy(() -> solve(costs))
                 .isInstanceOf(SolverInputException.class)
                 .hasMessageContaining("least costs");
         assertThatThrownBy(() -> solve(usages.usageLimit(Long.MAX_VALUE - 1)))
                 .isInstanceOf(SolverInputException.class)
                 .hasMessageContaining("largest usages");
+    }
+
+    /** Many write usages that must not be chosen like costs. */
+    @Test
+    void usagesAboveTheLimitAreNeverChosenHoweverLarge() {
+        for (long usage : new long[] {101, StrategyProblem.FORBIDDEN, Long.MAX_VALUE}) {
+            StrategyProblem.Builder builder = StrategyProblem.builder("large usages");
+            for (int node = 0; node < 10; node++) {
+                builder.node(0, 1, new long[] {0, 3}, new long[] {usage, 1});
+            }
+            builder.node(5, 5, new long[] {0, 3}, new long[] {usage, 1});
+            Solution solution = solve(builder.usageLimit(100));
+            assertThat(solution.status()).isEqualTo(Status.OPTIMAL);
+            assertThat(solution.objective()).isEqualTo(30);
+            Solution none = solve(builder.usageLimit(9));
+            assertThat(none.explanation()).contains("uses 10 in the interval [0, 1), above it by 1, and none is above");
+        }
+    }
+
+    @Test
+    @SuppressWarnings("NullAway") // Callers outside of this project do not check for null.
+    void aListenerMustBeGivenAndWhatItThrowsIsTheCause() {
+        StrategyProblem.Builder builder = StrategyProblem.builder("one");
+        builder.node(0, 1, new long[] {3}, new long[] {1});
+        StrategyProblem problem = builder.build();
+        SolveOptions options = SolveOptions.ofSeconds(1);
+        assertThatThrownBy(() -> StrategySolver.solve(problem, options, null))
+                .isInstanceOf(NullPointerException.class)
+                .hasMessage("listener");
+        assertThatThrownBy(() -> StrategySolver.solve(problem, options, step -> {
+                    throw new UnsupportedOperationException("no");
+                }))
+                .isInstanceOf(IllegalStateException.class)
+                .hasCauseInstanceOf(UnsupportedOperationException.class);
     }
 
     private static Solution solve(StrategyProblem.Builder builder) {
