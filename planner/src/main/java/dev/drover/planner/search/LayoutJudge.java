@@ -29,6 +29,7 @@ import dev.drover.planner.spmd.MeshPrices;
 import dev.drover.planner.spmd.StepShardings;
 import dev.drover.solver.SolveOptions;
 import dev.drover.solver.StrategyProblem;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -149,9 +150,7 @@ final class LayoutJudge {
      * @throws dev.drover.ir.UserError if the step cannot be cut in this way
      */
     Prospect prospect(Layout layout) {
-        Cut cut = cutByKey.computeIfAbsent(
-                        layout.microBatches() + " " + (layout.stages() > 1), key -> Once.of(() -> cut(layout)))
-                .get();
+        Cut cut = cutOnce(layout).get();
         Refused noRoom = noRoom(layout, cut.waitingBytes());
         if (noRoom != null) {
             return new Prospect.Hopeless(noRoom);
@@ -177,6 +176,11 @@ final class LayoutJudge {
             return new Prospect.Open(
                     layout, cut.step(), assignment, shardings, prices, most(leastBytesByStage), leastNanos);
         }
+    }
+
+    private Once<Cut> cutOnce(Layout layout) {
+        return cutByKey.computeIfAbsent(
+                layout.microBatches() + " " + (layout.stages() > 1), key -> Once.of(() -> cut(layout)));
     }
 
     private Cut cut(Layout layout) {
@@ -302,6 +306,21 @@ final class LayoutJudge {
                             + MemoryUse.text(memoryBytes) + "; " + MemoryUse.text(least - memoryBytes)
                             + " are missing.",
                     "Maybe use more than " + stateBytes / memoryBytes + " such devices.");
+        }
+    }
+
+    /**
+     * Refuses a step that can be cut for none of the layouts.
+     *
+     * @throws UserError the reason of the one with the fewest micro-batches
+     */
+    void checkCuts(List<Layout> layouts) {
+        List<Layout> fewest = layouts.stream()
+                .sorted(Comparator.comparingInt(Layout::microBatches))
+                .toList();
+        if (!fewest.isEmpty()
+                && fewest.stream().allMatch(layout -> cutOnce(layout).refused() != null)) {
+            cutOnce(fewest.get(0)).get();
         }
     }
 

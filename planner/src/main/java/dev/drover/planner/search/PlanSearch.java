@@ -115,6 +115,7 @@ public final class PlanSearch {
                 prospectByPlace.put(place, ahead.of(() -> judge.prospect(layout)));
             }
         }
+        judge.checkCuts(ordered);
         for (int place : List.copyOf(prospectByPlace.keySet())) {
             if (secondsLeft() > 0 || entries.isEmpty()) {
                 open(place);

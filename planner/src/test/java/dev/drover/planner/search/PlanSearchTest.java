@@ -226,6 +226,25 @@ class PlanSearchTest {
         }
     }
 
+    /** What refuses every layout is told once, with the op, and before any line of a layout. */
+    @Test
+    void aStepThatNoLayoutCanCutIsRefusedOnce() {
+        TrainingStep flat = flat("moe:layers=2,hidden=32,heads=2,seq=8,batch=8,experts=4,groups=1");
+        List<String> lines = new ArrayList<>();
+        assertThatThrownBy(() -> PlanSearch.search(
+                        flat,
+                        "test",
+                        cluster("s1:4"),
+                        DeviceMemory.ESTIMATE,
+                        SearchOptions.OPEN.withMicroBatches(2),
+                        lines::add))
+                .isInstanceOf(UserError.class)
+                .hasMessageMatching("(?s)The step \\(.*\\) must be free of ops that mix samples to be cut into 2"
+                        + " micro-batches\\.\nThe op \\(.*\\) of instruction \\(.*\\) must not mix samples .*;"
+                        + " \\d+ more instructions? mix(es)? them\\.\nMaybe plan with --micro-batches 1.*");
+        assertThat(lines).isEmpty();
+    }
+
     /** Figures that are figures, but with which times would not add up in a long. */
     @Test
     void speedsThatAreFarTooSmallAreRefused() {
