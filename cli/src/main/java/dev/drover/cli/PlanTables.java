@@ -1,6 +1,5 @@
 package dev.drover.cli;
 
-import dev.drover.plan.sim.ByteUnit;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.sim.SimulatedStep;
 import dev.drover.plan.text.Plan;
@@ -138,8 +137,6 @@ final class PlanTables {
     private static void memory(SimulatedStep step) {
         List<List<String>> rows = new ArrayList<>();
         List<MemoryUse> uses = step.memory();
-        ByteUnit peaks = ByteUnit.of(uses.stream().map(MemoryUse::peakBytes));
-        ByteUnit limits = ByteUnit.of(uses.stream().map(MemoryUse::limitBytes));
         for (int first = 0, last; first < uses.size(); first = last + 1) {
             MemoryUse use = uses.get(first);
             int stage = step.stageByRank().get(use.rank());
@@ -155,8 +152,8 @@ final class PlanTables {
                     : "devices " + use.rank() + "-" + uses.get(last).rank();
             rows.add(List.of(
                     devices + " (stage " + stage + ")",
-                    peaks.text(use.peakBytes()),
-                    limits.text(use.limitBytes()),
+                    MemoryUse.text(use.peakBytes()),
+                    MemoryUse.text(use.limitBytes()),
                     use.parts()));
         }
         Output.tableWithTextAtEnd(List.of("memory", "peak", "limit", "at the peak"), rows);

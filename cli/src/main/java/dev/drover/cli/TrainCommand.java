@@ -165,7 +165,7 @@ final class TrainCommand implements Callable<Integer> {
             }
         }
         boolean stored = writePage(planned, loaded, record);
-        print(record, hasLoss(loaded), memory, stored ? run.page() : null);
+        print(record, memory, stored ? run.page() : null);
         if (saves != null) {
             saves.tellLost();
         }
@@ -291,14 +291,16 @@ final class TrainCommand implements Callable<Integer> {
             Workers.feed(execution, inputs, from + done, now);
             execution.run(from + done, now, reports -> {
                 double loss = step.loss() < 0 ? Double.NaN : Execution.scalar(reports, step.loss());
-                losses.add(loss);
+                if (hasLoss(loaded)) {
+                    losses.add(loss);
+                }
                 double slowest = StepReport.slowestNanos(reports);
                 millis.add(slowest / 1e6);
                 processorMillis.add(StepReport.totalProcessorNanos(reports) / 1e6);
                 for (int rank = 0; rank < peaks.length; rank++) {
                     peaks[rank] = Math.max(peaks[rank], reports.get(rank).peakBytes());
                 }
-                progress(work, from, losses.size(), loss, slowest, loaded);
+                progress(work, from, millis.size(), loss, slowest, loaded);
             });
             boolean last = done + now == steps;
             if (saving != null && ((done + now) % every == 0 || last)) {
@@ -364,13 +366,13 @@ final class TrainCommand implements Callable<Integer> {
         return Double.isNaN(value) ? null : value;
     }
 
-    private void print(TrainingRecord record, boolean hasLoss, List<AllocatedMemory> memory, @Nullable Path page) {
+    private void print(TrainingRecord record, List<AllocatedMemory> memory, @Nullable Path page) {
         if (json) {
             Map<String, @Nullable Object> out = new LinkedHashMap<>();
             out.put("model", record.model());
             out.put("firstStep", record.firstStep());
             out.put("resumedFrom", record.resumedFrom());
-            out.put("losses", hasLoss ? record.losses() : List.of());
+            out.put("losses", record.losses());
             out.put("stepMillis", record.medianStepMillis());
             out.put("stepMillisByStep", record.stepMillis());
             out.put("processorMillisByStep", processorMillis);
@@ -389,13 +391,13 @@ final class TrainCommand implements Callable<Integer> {
         System.out.printf(
                 Locale.ROOT,
                 "%s%s; %.2f ms a step (median), %,.0f %ss/s%s%n",
-                hasLoss
-                        ? String.format(
+                record.losses().isEmpty()
+                        ? ""
+                        : String.format(
                                 Locale.ROOT,
                                 "loss %.4f -> %.4f after ",
                                 record.losses().get(0),
-                                record.losses().get(record.losses().size() - 1))
-                        : "",
+                                record.losses().get(record.losses().size() - 1)),
                 record.stepsText(),
                 record.medianStepMillis(),
                 record.perSecond(),
