@@ -98,7 +98,9 @@ final class TrainCommand implements Callable<Integer> {
     private double predictedProcessorMillis;
     private boolean lossWasFinite = true;
     /** Null without a folder for checkpoints, and before training. */
-    private @Nullable Saves saves;
+    private volatile @Nullable Saves saves;
+    /** Steps of this training that all workers have ended. */
+    private volatile int ended;
 
     @Override
     public Integer call() {
@@ -151,10 +153,13 @@ final class TrainCommand implements Callable<Integer> {
                 Workers processes = Workers.start(workers, port.release(), run.threads, run.folder())) {
             work.doing("loading");
             Execution execution = processes.load(planned.execution(), inputs);
-            try {
+            try (LastWord word = new LastWord(() -> "stopped after step " + stepsEnded(before) + whatIsLeft(before))) {
                 record = train(work, execution, loaded, planned, inputs, before);
             } catch (WorkerFailure e) {
-                work.progress(whatIsLeft(before));
+                if (!LastWord.isDue()) {
+                    work.progress("a worker failed; the last step that all have ended is " + stepsEnded(before)
+                            + whatIsLeft(before));
+                }
                 throw e;
             }
             for (MemoryUse use : planned.simulated().memory()) {
@@ -166,22 +171,26 @@ final class TrainCommand implements Callable<Integer> {
         }
         boolean stored = writePage(planned, loaded, record);
         print(record, memory, stored ? run.page() : null);
-        if (saves != null) {
-            saves.tellLost();
+        Saves saving = saves;
+        if (saving != null) {
+            saving.tellLost();
         }
-        return stored && (saves == null || !saves.isLost()) ? 0 : Main.NOT_SAVED;
+        return stored && (saving == null || !saving.isLost()) ? 0 : Main.NOT_SAVED;
     }
 
-    /** After a failure: how far it went, and from where it can go on. */
+    /** The last step that all have ended; each step is told by all of them at once. */
+    private long stepsEnded(@Nullable StoredState before) {
+        return (before == null ? 0 : before.step()) + ended;
+    }
+
+    /** After a failure: from where it can go on. */
     private String whatIsLeft(@Nullable StoredState before) {
-        long from = before == null ? 0 : before.step();
-        Path saved = saves == null ? null : saves.newest();
+        Saves saving = saves;
+        Path saved = saving == null ? null : saving.newest();
         saved = saved == null && before != null ? before.folder() : saved;
-        // By step, of each step that all have reported.
-        return "a worker failed; the last step that all have ended is " + (from + processorMillis.size())
-                + (saved != null
-                        ? "; the same command goes on from " + saved
-                        : "; no state is saved" + (checkpoint == null ? ", since there is no --checkpoint" : ""));
+        return saved != null
+                ? "; the same command goes on from " + saved
+                : "; no state is saved" + (checkpoint == null ? ", since there is no --checkpoint" : "");
     }
 
     /** A disk that is full by now takes nothing of what was computed. */
@@ -300,7 +309,8 @@ final class TrainCommand implements Callable<Integer> {
                 for (int rank = 0; rank < peaks.length; rank++) {
                     peaks[rank] = Math.max(peaks[rank], reports.get(rank).peakBytes());
                 }
-                progress(work, from, millis.size(), loss, slowest, loaded);
+                ended = millis.size();
+                progress(work, from, ended, loss, slowest, loaded);
             });
             boolean last = done + now == steps;
             if (saving != null && ((done + now) % every == 0 || last)) {
@@ -382,9 +392,10 @@ final class TrainCommand implements Callable<Integer> {
             out.put("peakMemoryBytes", record.peakBytes());
             out.put("memory", memory.stream().map(AllocatedMemory::json).toList());
             out.put("report", page == null ? null : page.toString());
-            Path saved = saves == null ? null : saves.newest();
+            Saves saving = saves;
+            Path saved = saving == null ? null : saving.newest();
             out.put("checkpoint", saved == null ? null : saved.toString());
-            out.put("lastStateSaved", saves == null ? null : !saves.isLost());
+            out.put("lastStateSaved", saving == null ? null : !saving.isLost());
             Output.json(out);
             return;
         }
