@@ -7,6 +7,7 @@ import dev.drover.planner.search.Layout;
 import dev.drover.planner.search.Planned;
 import dev.drover.report.Candidates;
 import dev.drover.report.Traffic;
+import dev.drover.report.UnusedAxes;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -125,9 +126,10 @@ final class PlanTables {
         } else {
             Output.table(List.of("communication per device and step", "count", "size"), traffic);
         }
-        for (String axis : plan.unusedAxes()) {
+        String unused = UnusedAxes.text(plan);
+        if (!unused.isEmpty()) {
             System.out.println();
-            System.out.println("Mesh axis " + axis + " cuts nothing: all devices along it do the same work.");
+            System.out.println(unused);
             System.out.println("Maybe use fewer devices, or a larger model or batch.");
         }
         candidates(plan);

@@ -58,10 +58,9 @@ public final class ReportPage {
                         plan.microBatches() == 1 ? "" : "es",
                         Html.escape(plan.schedule())))
                 .append("</p>");
-        for (String axis : plan.unusedAxes()) {
-            html.append("<p>Mesh axis ")
-                    .append(Html.escape(axis))
-                    .append(" cuts nothing: all devices along it do the same work.</p>");
+        String unused = UnusedAxes.text(plan);
+        if (!unused.isEmpty()) {
+            html.append("<p>").append(Html.escape(unused)).append("</p>");
         }
         if (record != null) {
             training(record);
