@@ -25,8 +25,11 @@ final class LastWord implements AutoCloseable {
 
     @Override
     public void close() {
-        if (!isDue()) {
+        try {
             Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException shutdown) {
+            // It is being told.
+            return;
         }
     }
 }
