@@ -1,7 +1,6 @@
 package dev.drover.cli;
 
 import dev.drover.plan.memory.MemoryKind;
-import dev.drover.plan.sim.ByteUnit;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.runtime.worker.TaskInterpreter;
 import java.util.ArrayList;
@@ -10,7 +9,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * Memory of one worker: predicted, and what it allocated.
@@ -44,28 +42,19 @@ record AllocatedMemory(MemoryUse predicted, long allocatedBytes, Map<MemoryKind,
             }
         }
         List<List<String>> rows = new ArrayList<>();
-        ByteUnit whole = ByteUnit.of(
-                workers.stream().flatMap(worker -> Stream.of(worker.predicted().peakBytes(), worker.allocatedBytes())));
-        Map<MemoryKind, ByteUnit> unitByKind = new EnumMap<>(MemoryKind.class);
-        for (MemoryKind kind : kinds) {
-            unitByKind.put(
-                    kind,
-                    ByteUnit.of(workers.stream()
-                            .flatMap(worker -> Stream.of(worker.part(kind), worker.predictedPart(kind)))));
-        }
         for (AllocatedMemory worker : workers) {
             long predicted = worker.predicted().peakBytes();
             List<String> row = new ArrayList<>(List.of(
                     "worker " + worker.predicted().rank(),
-                    whole.text(predicted),
-                    whole.text(worker.allocatedBytes()),
+                    MemoryUse.text(predicted),
+                    MemoryUse.text(worker.allocatedBytes()),
                     String.format(
                             Locale.ROOT, "%+.1f %%", 100.0 * predicted / Math.max(1, worker.allocatedBytes()) - 100)));
-            unitByKind.forEach((kind, unit) -> {
+            for (MemoryKind kind : kinds) {
                 long part = worker.part(kind);
                 long expected = worker.predictedPart(kind);
-                row.add(unit.text(part) + (part == expected ? "" : " (not " + unit.text(expected) + ")"));
-            });
+                row.add(MemoryUse.text(part) + (part == expected ? "" : " (not " + MemoryUse.text(expected) + ")"));
+            }
             rows.add(row);
         }
         Output.table(header, rows);

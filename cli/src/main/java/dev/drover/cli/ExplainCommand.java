@@ -8,7 +8,7 @@ import dev.drover.plan.mesh.Mesh;
 import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.Resharder;
 import dev.drover.plan.sharding.Sharding;
-import dev.drover.plan.sim.ByteUnit;
+import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.stage.CutStep;
 import dev.drover.plan.stage.StageAssignment;
 import dev.drover.plan.text.Plan;
@@ -137,7 +137,6 @@ final class ExplainCommand implements Callable<Integer> {
                 + (cut.perMicroBatch(instruction.id()) ? microBatch(of) : ""));
         System.out.println();
         List<List<String>> rows = new ArrayList<>();
-        ByteUnit bytes = ByteUnit.of(prices.stream().map(StrategyPrices.Price::resultBytes));
         DoubleFunction<String> time = Output.timeIn(prices.stream()
                 .mapToDouble(StrategyPrices.Price::totalNanos)
                 .max()
@@ -150,7 +149,7 @@ final class ExplainCommand implements Callable<Integer> {
                     time.apply(price.operandNanos()),
                     time.apply(price.userNanos()),
                     time.apply(price.totalNanos()),
-                    bytes.text(price.resultBytes()),
+                    MemoryUse.text(price.resultBytes()),
                     price.chosen() ? "chosen" : ""));
         }
         Output.table(

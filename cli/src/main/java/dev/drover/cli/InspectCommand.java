@@ -166,14 +166,21 @@ final class InspectCommand implements Callable<Integer> {
         Output.table(List.of("op", "count", unit.name()), ops);
         System.out.println();
         if (inputs) {
+            List<List<String>> inputRows = new ArrayList<>();
             for (int i = 0; i < step.inputs().size(); i++) {
-                System.out.println("input " + i + "  " + step.inputs().get(i).name() + "  "
-                        + step.inputShapes().get(i) + "  "
-                        + step.inputs().get(i).kind().text());
+                InputRole input = step.inputs().get(i);
+                inputRows.add(List.of(
+                        "input " + i,
+                        input.name(),
+                        step.inputShapes().get(i).toString(),
+                        input.kind().text()));
             }
+            Output.textTable(inputRows);
+            List<List<String>> outputRows = new ArrayList<>();
             for (int i = 0; i < step.outputs().size(); i++) {
-                System.out.println("output " + i + "  " + step.outputShapes().get(i) + "  " + outputText(step, i));
+                outputRows.add(List.of("output " + i, step.outputShapes().get(i).toString(), outputText(step, i)));
             }
+            Output.textTable(outputRows);
         } else {
             long updates = step.outputs().stream()
                     .filter(r -> r.kind() == OutputRole.Kind.UPDATE)

@@ -6,6 +6,7 @@ import dev.drover.ir.graph.TrainingStep;
 import dev.drover.ir.pass.Flatten;
 import dev.drover.models.Model;
 import dev.drover.models.Zoo;
+import dev.drover.plan.text.PlanText;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +29,7 @@ record LoadedModel(
     static LoadedModel load(String source) {
         Path file = Path.of(source);
         if (!source.isEmpty() && Files.exists(file)) {
+            refusePlan(source, file);
             return of(source, ModelFile.load(file), null);
         }
         if (Zoo.isName(source)) {
@@ -39,6 +41,14 @@ record LoadedModel(
                         + String.join(", ", Zoo.ALL.stream().map(k -> k.name()).toList())
                         + ").",
                 "Maybe try gpt:layers=4,hidden=128,heads=4,seq=64,batch=16.");
+    }
+
+    private static void refusePlan(String source, Path file) {
+        if (PlanOptions.isPlan(source) && PlanText.isPlan(file)) {
+            throw new UserError(
+                    "The model (" + source + ") must be a file of HLO text or a name of the zoo, but it is a plan.",
+                    "Maybe give it to explain, report, simulate, train or verify, which take plans.");
+        }
     }
 
     private static LoadedModel of(String source, TrainingStep step, @Nullable Model zoo) {

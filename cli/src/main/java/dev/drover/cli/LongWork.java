@@ -66,7 +66,8 @@ final class LongWork implements AutoCloseable {
     synchronized void tick() {
         long now = nanoTime.getAsLong();
         if (now - lastNanos >= MOST_SILENT_NANOS) {
-            progress("still " + doing + " (" + (now - sinceNanos) / 1_000_000_000 + " s)");
+            long seconds = (now - sinceNanos) / 1_000_000_000;
+            progress(seconds == 0 ? "now " + doing : "still " + doing + " (" + seconds + " s)");
         }
     }
 

@@ -21,7 +21,8 @@ import picocli.CommandLine.Command;
             "gpt:layers=4,hidden=128,heads=4,seq=64,batch=16.",
             "",
             "Exit codes: 0 ok, 1 a bug in drover, 2 a mistake in what was given,",
-            "3 a worker failed, 141 nobody reads what is printed (as in | head).",
+            "3 a worker failed, 4 trained but not saved, 130 or 143 ended by Ctrl-C or kill,",
+            "141 nobody reads what is printed (as in | head).",
             "",
             "Example: drover train gpt:layers=4,hidden=128,batch=16 --workers 4 --steps 50"
         })
@@ -48,7 +49,7 @@ public final class Main implements Runnable {
 
     @Override
     public void run() {
-        CommandLine.usage(this, System.out);
+        commandLine().usage(System.out);
     }
 
     /** The command line as an object. */
@@ -76,13 +77,12 @@ public final class Main implements Runnable {
                 System.err.println("drover: " + problem.getMessage());
                 return USER_MISTAKE;
             }
+            if (LastWord.isDue()) {
+                return 1;
+            }
             if (problem instanceof WorkerFailure) {
                 System.err.println("drover: " + problem.getMessage());
                 return WORKER_FAILED;
-            }
-            if (isShuttingDown()) {
-                // Interrupted: what fails now fails because of that.
-                return 1;
             }
             System.err.println("drover: this is a bug in drover, please report it with the following.");
             problem.printStackTrace();
@@ -93,17 +93,6 @@ public final class Main implements Runnable {
             return USER_MISTAKE;
         });
         return commandLine;
-    }
-
-    private static boolean isShuttingDown() {
-        Thread hook = new Thread(() -> {});
-        try {
-            Runtime.getRuntime().addShutdownHook(hook);
-            Runtime.getRuntime().removeShutdownHook(hook);
-            return false;
-        } catch (IllegalStateException shutdown) {
-            return true;
-        }
     }
 
     /** Runs one command and exits with its code: 0 ok, 1 bug, 2 user error, 3 failure of a worker, 4 trained but not saved, 141 nobody reads. */

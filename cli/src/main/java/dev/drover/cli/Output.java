@@ -134,6 +134,24 @@ final class Output {
         table(header, rows, true);
     }
 
+    /** Columns of text without a header, left-aligned. */
+    static void textTable(List<List<String>> rows) {
+        int columns = rows.stream().mapToInt(List::size).max().orElse(0);
+        int[] widths = new int[columns];
+        for (List<String> row : rows) {
+            for (int c = 0; c < columns; c++) {
+                widths[c] = Math.max(widths[c], row.get(c).length());
+            }
+        }
+        for (List<String> row : rows) {
+            StringBuilder line = new StringBuilder();
+            for (int c = 0; c < columns; c++) {
+                line.append(row.get(c)).append(" ".repeat(widths[c] - row.get(c).length() + 2));
+            }
+            System.out.println(line.toString().stripTrailing());
+        }
+    }
+
     private static void table(List<String> header, List<List<String>> rows, boolean textAtEnd) {
         int columns = header.size();
         int[] widths = new int[columns];
@@ -185,6 +203,11 @@ final class Output {
             line.append(c == 0 ? "" : "  ").append(left ? cell + fill : fill + cell);
         }
         return line.toString().stripTrailing();
+    }
+
+    /** An argument as a shell takes it. */
+    static String quoted(String argument) {
+        return argument.matches("[A-Za-z0-9_./:=,@%+~-]+") ? argument : "'" + argument.replace("'", "'\\''") + "'";
     }
 
     /** Nanoseconds for people. */

@@ -53,7 +53,8 @@ final class PlanCommand implements Callable<Integer> {
             System.out.println(
                     output == null
                             ? "The plan was not written. Maybe keep it with -o plan.json."
-                            : "The plan is in " + output + ". Try: drover explain " + output);
+                            : "The plan is in " + output + ". Try: ./drover explain "
+                                    + Output.quoted(output.toString()));
         }
         return 0;
     }

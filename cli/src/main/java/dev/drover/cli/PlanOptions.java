@@ -28,8 +28,8 @@ final class PlanOptions {
     @Option(
             names = {"-c", "--cluster"},
             paramLabel = "C",
-            description =
-                    "A cluster file (YAML) or a preset: local:N, m8:N, s1:N, c1x:N, p3.8xlarge:N, a100:N, h100:N.")
+            description = "A cluster file (YAML) or a preset: local:N, m8:N, s1:N, c1x:N, p3.8xlarge:N, a100:N, h100:N"
+                    + " (default local:4).")
     @Nullable
     String cluster;
 
@@ -167,7 +167,7 @@ final class PlanOptions {
     }
 
     /** Whether an argument is a plan file. */
-    private static boolean isPlan(String argument) {
+    static boolean isPlan(String argument) {
         return argument.endsWith(".json") && Files.isRegularFile(Path.of(argument));
     }
 
@@ -212,7 +212,7 @@ final class PlanOptions {
         if (Zoo.isName(argument) || argument.matches(".*\\.hlo(\\.gz)?")) {
             throw new UserError(
                     "The plan file (" + argument + ") must be one that drover plan has written, but it is a model.",
-                    "Maybe plan first: drover plan " + argument + " -o plan.json.");
+                    "Maybe plan first: ./drover plan " + Output.quoted(argument) + " -o plan.json.");
         }
         var plan = PlanText.read(Path.of(argument));
         return new StoredPlan(

@@ -1,6 +1,5 @@
 package dev.drover.cli;
 
-import dev.drover.plan.sim.ByteUnit;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.sim.SimulatedStep;
 import dev.drover.plan.text.Plan;
@@ -8,6 +7,7 @@ import dev.drover.planner.search.Layout;
 import dev.drover.planner.search.Planned;
 import dev.drover.report.Candidates;
 import dev.drover.report.Traffic;
+import dev.drover.report.UnusedAxes;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -126,9 +126,10 @@ final class PlanTables {
         } else {
             Output.table(List.of("communication per device and step", "count", "size"), traffic);
         }
-        for (String axis : plan.unusedAxes()) {
+        String unused = UnusedAxes.text(plan);
+        if (!unused.isEmpty()) {
             System.out.println();
-            System.out.println("Mesh axis " + axis + " cuts nothing: all devices along it do the same work.");
+            System.out.println(unused);
             System.out.println("Maybe use fewer devices, or a larger model or batch.");
         }
         candidates(plan);
@@ -138,8 +139,6 @@ final class PlanTables {
     private static void memory(SimulatedStep step) {
         List<List<String>> rows = new ArrayList<>();
         List<MemoryUse> uses = step.memory();
-        ByteUnit peaks = ByteUnit.of(uses.stream().map(MemoryUse::peakBytes));
-        ByteUnit limits = ByteUnit.of(uses.stream().map(MemoryUse::limitBytes));
         for (int first = 0, last; first < uses.size(); first = last + 1) {
             MemoryUse use = uses.get(first);
             int stage = step.stageByRank().get(use.rank());
@@ -155,8 +154,8 @@ final class PlanTables {
                     : "devices " + use.rank() + "-" + uses.get(last).rank();
             rows.add(List.of(
                     devices + " (stage " + stage + ")",
-                    peaks.text(use.peakBytes()),
-                    limits.text(use.limitBytes()),
+                    MemoryUse.text(use.peakBytes()),
+                    MemoryUse.text(use.limitBytes()),
                     use.parts()));
         }
         Output.tableWithTextAtEnd(List.of("memory", "peak", "limit", "at the peak"), rows);

@@ -19,7 +19,7 @@ final class Saves {
     private final Path root;
     private final Consumer<String> lines;
     private final Saver saver;
-    private @Nullable Path newest;
+    private volatile @Nullable Path newest;
     private long newestStep;
     /** Why the last one failed; null if it did not. */
     private @Nullable String problem;

@@ -98,7 +98,9 @@ final class TrainCommand implements Callable<Integer> {
     private double predictedProcessorMillis;
     private boolean lossWasFinite = true;
     /** Null without a folder for checkpoints, and before training. */
-    private @Nullable Saves saves;
+    private volatile @Nullable Saves saves;
+    /** Steps of this training that all workers have ended. */
+    private volatile int ended;
 
     @Override
     public Integer call() {
@@ -151,10 +153,13 @@ final class TrainCommand implements Callable<Integer> {
                 Workers processes = Workers.start(workers, port.release(), run.threads, run.folder())) {
             work.doing("loading");
             Execution execution = processes.load(planned.execution(), inputs);
-            try {
+            try (LastWord word = new LastWord(() -> "stopped after step " + stepsEnded(before) + whatIsLeft(before))) {
                 record = train(work, execution, loaded, planned, inputs, before);
             } catch (WorkerFailure e) {
-                work.progress(whatIsLeft(before));
+                if (!LastWord.isDue()) {
+                    work.progress("a worker failed; the last step that all have ended is " + stepsEnded(before)
+                            + whatIsLeft(before));
+                }
                 throw e;
             }
             for (MemoryUse use : planned.simulated().memory()) {
@@ -165,23 +170,27 @@ final class TrainCommand implements Callable<Integer> {
             }
         }
         boolean stored = writePage(planned, loaded, record);
-        print(record, hasLoss(loaded), memory, stored ? run.page() : null);
-        if (saves != null) {
-            saves.tellLost();
+        print(record, memory, stored ? run.page() : null);
+        Saves saving = saves;
+        if (saving != null) {
+            saving.tellLost();
         }
-        return stored && (saves == null || !saves.isLost()) ? 0 : Main.NOT_SAVED;
+        return stored && (saving == null || !saving.isLost()) ? 0 : Main.NOT_SAVED;
     }
 
-    /** After a failure: how far it went, and from where it can go on. */
+    /** The last step that all have ended; each step is told by all of them at once. */
+    private long stepsEnded(@Nullable StoredState before) {
+        return (before == null ? 0 : before.step()) + ended;
+    }
+
+    /** After a failure: from where it can go on. */
     private String whatIsLeft(@Nullable StoredState before) {
-        long from = before == null ? 0 : before.step();
-        Path saved = saves == null ? null : saves.newest();
+        Saves saving = saves;
+        Path saved = saving == null ? null : saving.newest();
         saved = saved == null && before != null ? before.folder() : saved;
-        // By step, of each step that all have reported.
-        return "a worker failed; the last step that all have ended is " + (from + processorMillis.size())
-                + (saved != null
-                        ? "; the same command goes on from " + saved
-                        : "; no state is saved" + (checkpoint == null ? ", since there is no --checkpoint" : ""));
+        return saved != null
+                ? "; the same command goes on from " + saved
+                : "; no state is saved" + (checkpoint == null ? ", since there is no --checkpoint" : "");
     }
 
     /** A disk that is full by now takes nothing of what was computed. */
@@ -291,14 +300,17 @@ final class TrainCommand implements Callable<Integer> {
             Workers.feed(execution, inputs, from + done, now);
             execution.run(from + done, now, reports -> {
                 double loss = step.loss() < 0 ? Double.NaN : Execution.scalar(reports, step.loss());
-                losses.add(loss);
+                if (hasLoss(loaded)) {
+                    losses.add(loss);
+                }
                 double slowest = StepReport.slowestNanos(reports);
                 millis.add(slowest / 1e6);
                 processorMillis.add(StepReport.totalProcessorNanos(reports) / 1e6);
                 for (int rank = 0; rank < peaks.length; rank++) {
                     peaks[rank] = Math.max(peaks[rank], reports.get(rank).peakBytes());
                 }
-                progress(work, from, losses.size(), loss, slowest, loaded);
+                ended = millis.size();
+                progress(work, from, ended, loss, slowest, loaded);
             });
             boolean last = done + now == steps;
             if (saving != null && ((done + now) % every == 0 || last)) {
@@ -364,13 +376,13 @@ final class TrainCommand implements Callable<Integer> {
         return Double.isNaN(value) ? null : value;
     }
 
-    private void print(TrainingRecord record, boolean hasLoss, List<AllocatedMemory> memory, @Nullable Path page) {
+    private void print(TrainingRecord record, List<AllocatedMemory> memory, @Nullable Path page) {
         if (json) {
             Map<String, @Nullable Object> out = new LinkedHashMap<>();
             out.put("model", record.model());
             out.put("firstStep", record.firstStep());
             out.put("resumedFrom", record.resumedFrom());
-            out.put("losses", hasLoss ? record.losses() : List.of());
+            out.put("losses", record.losses());
             out.put("stepMillis", record.medianStepMillis());
             out.put("stepMillisByStep", record.stepMillis());
             out.put("processorMillisByStep", processorMillis);
@@ -380,22 +392,23 @@ final class TrainCommand implements Callable<Integer> {
             out.put("peakMemoryBytes", record.peakBytes());
             out.put("memory", memory.stream().map(AllocatedMemory::json).toList());
             out.put("report", page == null ? null : page.toString());
-            Path saved = saves == null ? null : saves.newest();
+            Saves saving = saves;
+            Path saved = saving == null ? null : saving.newest();
             out.put("checkpoint", saved == null ? null : saved.toString());
-            out.put("lastStateSaved", saves == null ? null : !saves.isLost());
+            out.put("lastStateSaved", saving == null ? null : !saving.isLost());
             Output.json(out);
             return;
         }
         System.out.printf(
                 Locale.ROOT,
                 "%s%s; %.2f ms a step (median), %,.0f %ss/s%s%n",
-                hasLoss
-                        ? String.format(
+                record.losses().isEmpty()
+                        ? ""
+                        : String.format(
                                 Locale.ROOT,
                                 "loss %.4f -> %.4f after ",
                                 record.losses().get(0),
-                                record.losses().get(record.losses().size() - 1))
-                        : "",
+                                record.losses().get(record.losses().size() - 1)),
                 record.stepsText(),
                 record.medianStepMillis(),
                 record.perSecond(),

@@ -1,6 +1,6 @@
 package dev.drover.report;
 
-import dev.drover.plan.sim.ByteUnit;
+import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.text.Plan;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -32,7 +32,6 @@ public final class Candidates {
                             row -> new ArrayList<>())
                     .add(candidate);
         }
-        ByteUnit unit = ByteUnit.of(plan.candidates().stream().map(Plan.Candidate::peakMemoryBytes));
         List<List<String>> rows = new ArrayList<>();
         for (List<Plan.Candidate> same : candidatesByRow.values()) {
             Plan.Candidate first = same.get(0);
@@ -44,7 +43,7 @@ public final class Candidates {
                                     .map(c -> String.valueOf(c.microBatches()))
                                     .toList()),
                     first.stepTimeNanos() == 0 ? "-" : time.apply((double) first.stepTimeNanos()),
-                    first.peakMemoryBytes() == 0 ? "-" : unit.text(first.peakMemoryBytes()),
+                    first.peakMemoryBytes() == 0 ? "-" : MemoryUse.text(first.peakMemoryBytes()),
                     first.rejected().isEmpty() ? "chosen" : first.rejected()));
         }
         return rows;

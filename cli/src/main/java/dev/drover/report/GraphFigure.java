@@ -111,12 +111,12 @@ final class GraphFigure {
             double x = start + i % PER_LINE * (BOX + GAP);
             double y = line * ROW + 10;
             centres.put(row.get(i), new double[] {x + BOX / 2.0, y});
-            boxes.append(box(node, x, y));
+            boxes.append(box(node, outline.timesByNode().getOrDefault(row.get(i), 1), x, y));
         }
         lines += (row.size() + PER_LINE - 1) / PER_LINE;
     }
 
-    private String box(GraphOutline.Node node, double x, double y) {
+    private String box(GraphOutline.Node node, int times, double x, double y) {
         Instruction instruction = node.instruction();
         int colour = colours.computeIfAbsent(node.sharding(), s -> colours.size()) % COLOURS;
         return String.format(
@@ -124,8 +124,8 @@ final class GraphFigure {
                 "<g><title>%s</title><rect x='%.1f' y='%.1f' width='%d' height='%d' rx='4' class='sharding%d'/>"
                         + "<text x='%.1f' y='%.1f' text-anchor='middle' class='label'>%s</text>"
                         + "<text x='%.1f' y='%.1f' text-anchor='middle' class='detail'>%s</text></g>",
-                Html.escape(instruction.name() + " = " + instruction.shape() + " "
-                        + instruction.op().opcode() + ", " + node.sharding()),
+                Html.escape((times == 1 ? "" : times + " times such as ") + instruction.name() + " = "
+                        + instruction.shape() + " " + instruction.op().opcode() + ", " + node.sharding()),
                 x,
                 y,
                 BOX,
@@ -133,7 +133,7 @@ final class GraphFigure {
                 colour,
                 x + BOX / 2.0,
                 y + 13,
-                Html.escape(shortened(instruction.name())),
+                Html.escape(shortened((times == 1 ? "" : times + " times ") + instruction.name())),
                 x + BOX / 2.0,
                 y + 26,
                 Html.escape(shortened(instruction.shape().toString())));

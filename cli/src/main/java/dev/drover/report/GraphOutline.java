@@ -9,27 +9,42 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
  * The heavy operations of one phase of a step, and which of them read from which, directly or through light ones. Rows of
- * operations are ordered by depth; a block of rows that comes again and again (a layer of the model) is listed once.
+ * operations are ordered by depth; a block of rows that comes again and again (a layer of the model) is listed once, and so
+ * are many equal operations of a row that have the same neighbours (such as what each layer reads beside the layer before).
  *
  * @param nodes in order of the program
  * @param edges pairs of positions in {@code nodes}, both in {@code rows}; those that follow from others are left out
  * @param rows positions in {@code nodes} by depth and stage, repeated ones left out
  * @param blocks runs of equal blocks, the first of which is in {@code rows}
+ * @param timesByNode for how many equal ones of its row a node stands, where it does
  * @param leftOut operations that are too many to be shown
  */
-record GraphOutline(List<Node> nodes, List<Edge> edges, List<List<Integer>> rows, List<Block> blocks, int leftOut) {
+record GraphOutline(
+        List<Node> nodes,
+        List<Edge> edges,
+        List<List<Integer>> rows,
+        List<Block> blocks,
+        Map<Integer, Integer> timesByNode,
+        int leftOut) {
     /** Reachability among more would cost more than the rest of the page. */
     private static final int MOST_NODES = 3000;
 
     /** Rows of the longest block that is looked for. */
     private static final int MOST_BLOCK_ROWS = 64;
+
+    /** Equal operations of a row with the same neighbours that are told apart: the three projections of an attention are. */
+    private static final int MOST_ALIKE = 3;
 
     /** An operation; {@code sharding} is that of its result. */
     record Node(Instruction instruction, int stage, String sharding) {
@@ -144,7 +159,36 @@ record GraphOutline(List<Node> nodes, List<Edge> edges, List<List<Integer>> rows
                 }
                 at += best.size() * best.times();
             }
-            return new GraphOutline(nodes, shownEdges(standIn), kept, blocks, leftOut);
+            Map<Integer, Integer> timesByNode = standForAlike(kept, standIn);
+            List<List<Integer>> shown = kept.stream()
+                    .map(row -> row.stream().filter(n -> standIn[n] == n).toList())
+                    .toList();
+            return new GraphOutline(nodes, shownEdges(standIn), shown, blocks, timesByNode, leftOut);
+        }
+
+        /** Lets the first of many equal nodes of a row stand for all of them, and counts them. */
+        private Map<Integer, Integer> standForAlike(List<List<Integer>> rows, int[] standIn) {
+            Map<Integer, Set<Integer>> before = new HashMap<>();
+            Map<Integer, Set<Integer>> after = new HashMap<>();
+            for (Edge edge : shownEdges(standIn)) {
+                before.computeIfAbsent(edge.to(), n -> new HashSet<>()).add(edge.from());
+                after.computeIfAbsent(edge.from(), n -> new HashSet<>()).add(edge.to());
+            }
+            Map<Integer, Integer> timesByNode = new TreeMap<>();
+            for (List<Integer> row : rows) {
+                Map<List<Object>, List<Integer>> alike = row.stream()
+                        .collect(Collectors.groupingBy(n -> List.of(
+                                nodes.get(n).kind(),
+                                before.getOrDefault(n, Set.of()),
+                                after.getOrDefault(n, Set.of()))));
+                for (List<Integer> same : alike.values()) {
+                    if (same.size() > MOST_ALIKE) {
+                        same.forEach(n -> standIn[n] = same.get(0));
+                        timesByNode.put(same.get(0), same.size());
+                    }
+                }
+            }
+            return timesByNode;
         }
 
         /** Edges between the nodes that are shown, from the last copy of a block as if from the first; none upwards. */

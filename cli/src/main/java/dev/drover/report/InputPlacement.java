@@ -3,7 +3,7 @@ package dev.drover.report;
 import dev.drover.ir.graph.InputRole;
 import dev.drover.ir.graph.Instruction;
 import dev.drover.plan.sharding.Sharding;
-import dev.drover.plan.sim.ByteUnit;
+import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.stage.CutStep;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,7 +22,6 @@ public record InputPlacement(String name, String role, String shape, int stage, 
 
     /** A row of a table for each input. */
     public static List<List<String>> rows(List<InputPlacement> inputs) {
-        ByteUnit unit = ByteUnit.of(inputs.stream().map(InputPlacement::deviceBytes));
         return inputs.stream()
                 .map(input -> List.of(
                         input.name,
@@ -30,7 +29,7 @@ public record InputPlacement(String name, String role, String shape, int stage, 
                         input.shape,
                         String.valueOf(input.stage),
                         input.sharding,
-                        unit.text(input.deviceBytes)))
+                        MemoryUse.text(input.deviceBytes)))
                 .toList();
     }
 

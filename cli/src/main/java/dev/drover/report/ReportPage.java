@@ -2,7 +2,6 @@ package dev.drover.report;
 
 import dev.drover.ir.graph.TrainingStep;
 import dev.drover.plan.memory.MemoryKind;
-import dev.drover.plan.sim.ByteUnit;
 import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.sim.SimulatedStep;
 import dev.drover.plan.stage.Phase;
@@ -10,7 +9,6 @@ import dev.drover.plan.text.Plan;
 import dev.drover.planner.search.Planned;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -60,10 +58,9 @@ public final class ReportPage {
                         plan.microBatches() == 1 ? "" : "es",
                         Html.escape(plan.schedule())))
                 .append("</p>");
-        for (String axis : plan.unusedAxes()) {
-            html.append("<p>Mesh axis ")
-                    .append(Html.escape(axis))
-                    .append(" cuts nothing: all devices along it do the same work.</p>");
+        String unused = UnusedAxes.text(plan);
+        if (!unused.isEmpty()) {
+            html.append("<p>").append(Html.escape(unused)).append("</p>");
         }
         if (record != null) {
             training(record);
@@ -83,9 +80,14 @@ public final class ReportPage {
         html.append("<h2>Training</h2><p>");
         html.append(String.format(
                 Locale.ROOT,
-                "Loss %.4f to %.4f in %s; %.2f ms a step (median), %,.0f %ss a second%s.",
-                run.losses().get(0),
-                run.losses().get(run.losses().size() - 1),
+                "%s%s; %.2f ms a step (median), %,.0f %ss a second%s.",
+                run.losses().isEmpty()
+                        ? ""
+                        : String.format(
+                                Locale.ROOT,
+                                "Loss %.4f to %.4f in ",
+                                run.losses().get(0),
+                                run.losses().get(run.losses().size() - 1)),
                 Html.escape(run.stepsText()),
                 run.medianStepMillis(),
                 run.perSecond(),
@@ -150,25 +152,16 @@ public final class ReportPage {
             header.add("measured peak");
         }
         List<List<String>> rows = new ArrayList<>();
-        ByteUnit peaks = ByteUnit.of(step.memory().stream().map(MemoryUse::peakBytes));
-        ByteUnit limits = ByteUnit.of(step.memory().stream().map(MemoryUse::limitBytes));
-        Map<MemoryKind, ByteUnit> unitByKind = new EnumMap<>(MemoryKind.class);
-        for (MemoryKind kind : kinds) {
-            unitByKind.put(
-                    kind,
-                    ByteUnit.of(step.memory().stream()
-                            .map(use -> use.peakBytesByKind().getOrDefault(kind, 0L))));
-        }
         for (MemoryUse use : step.memory()) {
             List<String> row = new ArrayList<>(List.of(
                     String.valueOf(use.rank()),
                     String.valueOf(step.stageByRank().get(use.rank())),
-                    peaks.text(use.peakBytes()),
-                    limits.text(use.limitBytes())));
+                    MemoryUse.text(use.peakBytes()),
+                    MemoryUse.text(use.limitBytes())));
             Map<MemoryKind, Long> parts = use.peakBytesByKind();
-            unitByKind.forEach((kind, unit) -> row.add(unit.text(parts.getOrDefault(kind, 0L))));
+            kinds.forEach(kind -> row.add(MemoryUse.text(parts.getOrDefault(kind, 0L))));
             if (record != null) {
-                row.add(peaks.text(record.peakBytes().get(use.rank())));
+                row.add(MemoryUse.text(record.peakBytes().get(use.rank())));
             }
             rows.add(row);
         }
@@ -235,7 +228,7 @@ public final class ReportPage {
             figure{margin:14px 0}figcaption,.legend{color:#59637a;font-size:13px;margin:4px 0}
             svg{width:100%;height:auto;font-size:11px}text{fill:#59637a}
             .axis{stroke:#8a94a8}.grid{stroke:#e9ecf2}.reference{stroke:#4aa36b;stroke-dasharray:5 4}
-            .curve{fill:none;stroke:#2f6fde;stroke-width:1.5}.area{fill:#c5d7f7;stroke:#2f6fde;stroke-width:.8}
+            .dot{fill:#2f6fde}.curve{fill:none;stroke:#2f6fde;stroke-width:1.5}.area{fill:#c5d7f7;stroke:#2f6fde;stroke-width:.8}
             .forward{fill:#2f6fde;background:#2f6fde}.backward{fill:#e08a2b;background:#e08a2b}
             .once{fill:#4aa36b;background:#4aa36b}.send{fill:#9b6bd3;background:#9b6bd3}
             .receive{fill:#c76b94;background:#c76b94}.idle{fill:#f1f3f7;background:#e3e7ee}

@@ -2,7 +2,7 @@ package dev.drover.report;
 
 import dev.drover.ir.graph.Instruction;
 import dev.drover.ir.ops.Collective;
-import dev.drover.plan.sim.ByteUnit;
+import dev.drover.plan.sim.MemoryUse;
 import dev.drover.plan.task.ExecutionPlan;
 import dev.drover.plan.task.Program;
 import dev.drover.plan.task.Task;
@@ -43,10 +43,9 @@ public record Traffic(long count, long bytes) {
     /** A row of a table for each kind: kind, count, size. */
     public static List<List<String>> rows(ExecutionPlan execution) {
         Map<String, Traffic> trafficByKind = of(execution);
-        ByteUnit unit = ByteUnit.of(trafficByKind.values().stream().map(Traffic::bytes));
         List<List<String>> rows = new ArrayList<>();
-        trafficByKind.forEach(
-                (kind, traffic) -> rows.add(List.of(kind, String.valueOf(traffic.count), unit.text(traffic.bytes))));
+        trafficByKind.forEach((kind, traffic) ->
+                rows.add(List.of(kind, String.valueOf(traffic.count), MemoryUse.text(traffic.bytes))));
         return rows;
     }
 

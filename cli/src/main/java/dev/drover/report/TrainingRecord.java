@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param resumedFrom the checkpoint that it went on from; null if it began anew
  * @param firstStep number of the first of these steps: 1, or one more than the steps of the checkpoint
+ * @param losses by step; none where no output is known to be the loss
  * @param stepMillis by step, the slowest worker's
  * @param perSecond {@code unit}s a second at the median step
  * @param predictedStepMillis NaN where the plan was made for other machines
@@ -37,7 +38,7 @@ public record TrainingRecord(
     /** Such as {@code 20 steps}, or {@code steps 21 to 40 (resumed from state/step-000000020)}. */
     public String stepsText() {
         return resumedFrom == null
-                ? stepMillis.size() + " steps"
+                ? stepMillis.size() + (stepMillis.size() == 1 ? " step" : " steps")
                 : "steps " + firstStep + " to " + lastStep() + " (resumed from " + resumedFrom + ")";
     }
 }

@@ -100,7 +100,13 @@ class BadInputTest {
 
     @Test
     void moreStagesThanWorkers() {
-        assertMistake(CommandRun.of("plan", MLP, "--cluster", "m8:1", "--stages", "16"), "stages (16)", "devices (8)");
+        assertMistake(
+                CommandRun.of("plan", MLP, "--cluster", "m8:1", "--stages", "16"),
+                "stages (16)",
+                "devices (8)",
+                "--stages 8 or more devices");
+        assertMistake(
+                CommandRun.of("plan", MLP, "--cluster", "m8:1", "--stages", "0"), "Maybe use --stages 1, or leave");
     }
 
     @Test
@@ -113,9 +119,16 @@ class BadInputTest {
 
     @Test
     void aPlanForAnotherModel() throws IOException {
-        Path plan = folder.resolve("plan.json");
+        Path plan = folder.resolve("the plan.json");
         CommandRun made = CommandRun.of("plan", MLP, "--cluster", "m8:1", "-o", plan.toString(), "--timeout", "1");
         assertThat(made.exitCode()).as(made.err()).isZero();
+        assertThat(made.out()).contains("Try: ./drover explain '" + plan + "'");
+        for (String command : new String[] {"plan", "inspect"}) {
+            assertMistake(
+                    CommandRun.of(command, plan.toString()),
+                    "The model (" + plan + ") must be a file of HLO text or a name of the zoo, but it is a plan.",
+                    "Maybe give it to explain, report, simulate, train or verify, which take plans.");
+        }
         assertMistake(
                 CommandRun.of("simulate", plan.toString(), "--model", "mlp:layers=3,hidden=16,batch=16"),
                 "fingerprint",
@@ -239,7 +252,7 @@ class BadInputTest {
                 assertMistake(
                         CommandRun.of(command, model),
                         "The plan file (" + model + ") must be",
-                        "Maybe plan first: drover plan " + model + " -o plan.json.");
+                        "Maybe plan first: ./drover plan " + model + " -o plan.json.");
             }
         }
     }

@@ -31,6 +31,12 @@ class LongWorkTest {
             work.doing("training");
             pass(work, 9);
             assertThat(lines).last().isEqualTo("still training (9 s)");
+            pass(work, 9);
+            work.doing("saving");
+            work.tick();
+            nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(600));
+            work.tick();
+            assertThat(lines).last().isEqualTo("now saving");
         }
     }
 

@@ -9,7 +9,11 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.OptionSpec;
@@ -68,6 +72,31 @@ class OptionsTest {
             }
         });
         assertThat(missing).isEmpty();
+    }
+
+    /** {@code --help}, the same as no command at all, tells the exit codes that the page tells. */
+    @Test
+    void helpAndThePageTellTheSameExitCodes() throws IOException {
+        String help = CommandRun.of("--help").out();
+        assertThat(CommandRun.of().out()).isEqualTo(help);
+        assertThat(help).contains("Commands:", "train");
+        String told = help.substring(help.indexOf("Exit codes:"), help.indexOf("Example:"));
+        Set<String> inPage = new TreeSet<>();
+        Files.readString(PAGE)
+                .lines()
+                .filter(line -> line.matches("\\| \\d+(, \\d+)* \\|.*"))
+                .forEach(line ->
+                        inPage.addAll(List.of(line.split("\\|")[1].strip().split(", "))));
+        Set<String> inHelp = new TreeSet<>();
+        Matcher numbers = Pattern.compile("\\d+").matcher(told);
+        while (numbers.find()) {
+            inHelp.add(numbers.group());
+        }
+        assertThat(inPage).contains("0", "130").isEqualTo(inHelp);
+        for (String command : List.of("plan", "verify", "train")) {
+            assertThat(CommandRun.of(command, "--help").out().replaceAll("\\s+", " "))
+                    .contains("(default local:4)");
+        }
     }
 
     /** Picocli breaks lines at 80 columns, wherever that is. */

@@ -52,6 +52,23 @@ class TablesTest {
         }
     }
 
+    /** Both axes of a mesh that does the same work everywhere are told in one sentence. */
+    @Test
+    void axesThatCutNothingAreToldOnce() {
+        String out = CommandRun.of(
+                        "plan",
+                        "mlp:layers=1,hidden=1,batch=1,features=1,classes=1",
+                        "--cluster",
+                        "s1:4",
+                        "--stages",
+                        "1",
+                        "--mesh",
+                        "2x2")
+                .out();
+        assertThat(out).containsOnlyOnce("Mesh axes x and y cut nothing: all devices of a stage do the same work.");
+        assertThat(out).containsOnlyOnce("Maybe use fewer devices");
+    }
+
     /** A small model has small numbers, not zeros; a role has one name. */
     @Test
     void inspectFindsAUnit() {
@@ -59,6 +76,10 @@ class TablesTest {
         assertThat(out).contains("instructions, 127.813 kflop a step").doesNotContain("0.000 ");
         assertThat(rows(out, "op ")).singleElement().asString().endsWith("kflop");
         assertThat(rows(out, "optimizer state")).hasSize(1);
-        assertThat(out).contains("layer0.weight.m  f32[64,16]  optimizer state");
+        assertThat(out).containsPattern("layer0.weight.m +f32\\[64,16\\] +optimizer state");
+        int column = rows(out, "input 0 ").get(0).indexOf("f32[");
+        assertThat(rows(out, "input "))
+                .hasSizeGreaterThan(3)
+                .allMatch(row -> row.substring(column).matches("[a-z][0-9]+\\[.*"));
     }
 }

@@ -101,6 +101,33 @@ class ReportPageTest {
         assertThat(count).isEqualTo(6);
     }
 
+    /** A training that diverges at once still has a curve, if of one dot, and the page says from where on there is none. */
+    @Test
+    void whatIsNoNumberIsSaid() {
+        String diverged = CurveFigure.of("Loss", 1, List.of(5.5, Double.NaN, Double.NaN), false, Double.NaN, "");
+        assertThat(diverged)
+                .contains("<circle ")
+                .contains("Not a number from step 2.")
+                .doesNotContain("<polyline");
+        assertThat(CurveFigure.of("Loss", 7, List.of(Double.NaN, Double.POSITIVE_INFINITY), false, Double.NaN, ""))
+                .contains("Loss", "Infinite or not a number from step 7.")
+                .doesNotContain("<svg");
+        assertThat(page).contains("Not a number at 1 step 999.");
+        assertThat(CurveFigure.of("Loss", 1, List.of(), false, Double.NaN, "")).isEmpty();
+    }
+
+    /** The first step, which warms up, does not flatten the others. */
+    @Test
+    void whatIsFarAboveTheOthersIsCutOff() {
+        String figure = CurveFigure.of("Time", 1, List.of(120.0, 10.0, 12.0, 11.0), true, 9, "predicted");
+        assertThat(figure)
+                .contains("Cut off at the top: step 1, 120.0.")
+                .contains(">10</text>")
+                .doesNotContain(">100</text>");
+        assertThat(CurveFigure.of("Time", 1, List.of(20.0, 10.0, 12.0), true, Double.NaN, ""))
+                .doesNotContain("Cut off");
+    }
+
     @Test
     void ticksAreRound() {
         assertThat(Ticks.of(0, 20.06, 9).values()).containsExactly(0.0, 5.0, 10.0, 15.0, 20.0);

@@ -24,8 +24,8 @@ public final class Nearest {
     }
 
     /**
-     * The candidates that may well be meant: those that hold the unknown name or are held by it, and those that differ in a third of
-     * their letters at most; the nearest first, at most three, maybe none.
+     * The candidates that may well be meant: those that hold the unknown name or are held by it, those that differ in a third of
+     * their letters at most, and those that differ in one that is not the first; the nearest first, at most three, maybe none.
      */
     public static List<String> among(String unknown, Collection<String> candidates) {
         String wanted = unknown.toLowerCase(Locale.ROOT);
@@ -36,12 +36,32 @@ public final class Nearest {
                     boolean part = wanted.length() > 2
                             && known.length() > 2
                             && (known.contains(wanted) || wanted.contains(known));
-                    return part || 3 * distance(wanted, known) <= Math.min(wanted.length(), known.length());
+                    int distance = distance(wanted, known);
+                    return part
+                            || 3 * distance <= Math.min(wanted.length(), known.length())
+                            || (distance == 1 && sameFirstLetter(wanted, known));
                 })
                 .sorted(Comparator.comparingInt((String candidate) -> distance(unknown, candidate))
                         .thenComparing(candidate -> candidate))
                 .limit(3)
                 .toList();
+    }
+
+    private static boolean sameFirstLetter(String a, String b) {
+        return !a.isEmpty() && !b.isEmpty() && a.charAt(0) == b.charAt(0) && Character.isLetter(a.charAt(0));
+    }
+
+    /**
+     * What to say of an unknown name.
+     *
+     * @param message names all candidates
+     * @param advice for the one that may well be meant, such as {@code "write %s"}; left out if none is near
+     */
+    public static UserError error(String message, String unknown, Collection<String> candidates, String advice) {
+        List<String> near = among(unknown, candidates);
+        return near.isEmpty()
+                ? new UserError(message)
+                : new UserError(message, "Maybe " + advice.replace("%s", near.get(0)) + ".");
     }
 
     /** Insertions, deletions and replacements that turn one text into the other. */

@@ -21,5 +21,7 @@ class NearestTest {
         assertThat(Nearest.among("attn", NAMES)).containsExactly("h.0.attn.weight", "h.1.attn.weight");
         assertThat(Nearest.among("Embeding", NAMES)).containsExactly("embedding");
         assertThat(Nearest.among("zzz", NAMES)).isEmpty();
+        assertThat(Nearest.among("m9", List.of("c1x", "m8", "s1"))).containsExactly("m8");
+        assertThat(Nearest.among("-x", List.of("-h", "-V"))).isEmpty();
     }
 }

@@ -90,7 +90,7 @@ public record ModelOption(String name, Kind kind, String absent, List<String> ch
             String message = "The " + name + " (" + value + ") of model (" + model + ") must be " + constraint()
                     + (tooLarge ? " and at most " + Integer.MAX_VALUE : "") + ".";
             if (kind == Kind.CHOICE) {
-                throw new UserError(message, "Maybe " + name + "=" + Nearest.of(value, choices) + ".");
+                throw Nearest.error(message, value, choices, name + "=%s");
             }
             throw new UserError(message);
         }

@@ -35,10 +35,12 @@ public final class ModelOptions {
                 List<String> names = known.stream().map(ModelOption::name).toList();
                 int index = names.indexOf(key);
                 if (index < 0) {
-                    throw new UserError(
+                    throw Nearest.error(
                             "The option (" + key + ") of model (" + model + ") must be one of "
                                     + String.join(", ", names) + ".",
-                            "Maybe " + Nearest.of(key, names) + "=" + value + ".");
+                            key,
+                            names,
+                            "%s=" + value);
                 }
                 known.get(index).check(model, value);
                 if (given.put(key, value) != null) {

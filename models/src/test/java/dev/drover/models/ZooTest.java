@@ -69,6 +69,17 @@ final class ZooTest {
                 .hasMessageContaining(maybe);
     }
 
+    /** Where no name is near, none is suggested. */
+    @Test
+    void farNamesAreNotSuggested() {
+        for (String name : List.of("gpt:foo=1", "gpt:optimizer=xyz")) {
+            assertThatThrownBy(() -> Zoo.parse(name))
+                    .isInstanceOf(UserError.class)
+                    .hasMessageContaining("must be one of")
+                    .hasMessageNotContaining("Maybe");
+        }
+    }
+
     @Test
     void namesAreToldFromFiles() {
         assertThat(Zoo.isName("gpt")).isTrue();

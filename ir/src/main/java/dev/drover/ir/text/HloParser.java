@@ -53,6 +53,20 @@ final class HloParser {
         this.names = new ByteTable<>(scanner);
     }
 
+    /** Text of MLIR begins with a module, an attribute alias or a comment; binary files have bytes that are no letters. */
+    private boolean isOtherFormat() {
+        int end = Math.min(scanner.text.length, scanner.at + 64);
+        for (int i = scanner.at; i < end; i++) {
+            if (scanner.text[i] < ' '
+                    && scanner.text[i] != '\n'
+                    && scanner.text[i] != '\r'
+                    && scanner.text[i] != '\t') {
+                return true;
+            }
+        }
+        return scanner.looksAt("module") || scanner.looksAt("#") || scanner.looksAt("//");
+    }
+
     ParsedModule parse() {
         scanner.skipBlanks();
         if (!scanner.looksAt("HloModule")) {
@@ -61,7 +75,8 @@ final class HloParser {
                     ? error
                     : new UserError(
                             String.valueOf(error.getMessage()),
-                            "Maybe it is StableHLO, ONNX or binary HLO; write HLO text instead (JAX: lowered.as_text(\"hlo\")).");
+                            "Maybe " + (isOtherFormat() ? "it is StableHLO, ONNX or binary HLO; write" : "write")
+                                    + " HLO text instead (JAX: lowered.as_text(\"hlo\")).");
         }
         scanner.at += "HloModule".length();
         String module = name("of the module");

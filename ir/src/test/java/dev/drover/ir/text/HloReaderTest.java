@@ -191,7 +191,11 @@ class HloReaderTest {
                                 + "Maybe it is StableHLO, ONNX or binary HLO; write HLO text instead (JAX: lowered.as_text(\"hlo\")).");
         assertThatThrownBy(() -> HloReader.read("a.pb", new byte[] {10, 8, 'j', 'i', 't', 0, (byte) 0xff}))
                 .isInstanceOf(UserError.class)
-                .hasMessageContaining("found \"jit??\"");
+                .hasMessageContaining("found \"jit??\"")
+                .hasMessageContaining("binary HLO");
+        assertThatThrownBy(() -> HloReader.read("a.txt", "hello\n"))
+                .isInstanceOf(UserError.class)
+                .hasMessageEndingWith("Maybe write HLO text instead (JAX: lowered.as_text(\"hlo\")).");
     }
 
     @Test

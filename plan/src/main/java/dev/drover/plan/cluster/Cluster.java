@@ -40,9 +40,11 @@ public record Cluster(
                 throw new UserError("The number (" + devices + ") of devices must be at most " + MOST_DEVICES + ".");
             }
             if (!names.contains(group.deviceType())) {
-                throw new UserError(
+                throw Nearest.error(
                         "The deviceType (" + group.deviceType() + ") of hosts must be one of " + names + ".",
-                        "Maybe write " + Nearest.of(group.deviceType(), names) + ".");
+                        group.deviceType(),
+                        names,
+                        "write %s");
             }
         }
     }

@@ -29,9 +29,11 @@ public final class Presets {
         Matcher matcher = TEXT.matcher(text);
         String name = matcher.matches() ? matcher.group(1) : text;
         if (!matcher.matches() || !NAMES.contains(name)) {
-            throw new UserError(
+            throw Nearest.error(
                     "The cluster (" + text + ") must be a YAML file or one of " + NAMES + " with a number, as in m8:2.",
-                    "Maybe write " + Nearest.of(name.replaceFirst(":.*", ""), NAMES) + ":2.");
+                    name.replaceFirst(":.*", ""),
+                    NAMES,
+                    "write %s:2");
         }
         String number = matcher.group(2) == null ? "1" : matcher.group(2);
         int most = name.equals("local") ? MOST_WORKERS : MOST_MACHINES;

@@ -5,8 +5,8 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * Memory of one device over a step, as its worker lays it out ({@link dev.drover.plan.memory.WorkerLayout}).
@@ -17,6 +17,11 @@ import java.util.stream.Stream;
  */
 public record MemoryUse(
         int rank, long limitBytes, long peakBytes, Map<MemoryKind, Long> peakBytesByKind, List<Point> curve) {
+
+    private static final int UNIT_BITS = 10;
+    private static final String UNITS = "KMGT";
+    /** Below, the exact number is as short. */
+    private static final long SMALL_BYTES = 1 << 14;
 
     /** Bytes from a time on. */
     public record Point(double nanos, long bytes) {}
@@ -30,20 +35,23 @@ public record MemoryUse(
         return peakBytes <= limitBytes;
     }
 
-    /** {@code 3.0 GiB parameters, <0.1 GiB constants}, the largest first, all in its unit. */
+    /** {@code 3.0 GiB parameters, 100 B constants}, the largest first. */
     public String parts() {
-        ByteUnit unit = ByteUnit.of(peakBytesByKind.values().stream());
         List<String> parts = new ArrayList<>();
         peakBytesByKind.entrySet().stream()
                 .filter(e -> e.getValue() > 0)
                 .sorted(Map.Entry.<MemoryKind, Long>comparingByValue().reversed())
-                .forEach(e ->
-                        parts.add(unit.text(e.getValue()) + " " + e.getKey().text()));
+                .forEach(e -> parts.add(text(e.getValue()) + " " + e.getKey().text()));
         return String.join(", ", parts);
     }
 
-    /** Bytes for people, with the exact number where it is small. */
+    /** Bytes for people, the same wherever they are told: {@code 12.5 MiB}, with the exact number where it is small. */
     public static String text(long bytes) {
-        return ByteUnit.of(Stream.of(bytes)).text(bytes);
+        if (bytes < SMALL_BYTES) {
+            return bytes + " B";
+        }
+        int unit = Math.min((63 - Long.numberOfLeadingZeros(bytes)) / UNIT_BITS, UNITS.length());
+        return String.format(
+                Locale.ROOT, "%.1f %ciB", bytes / (double) (1L << UNIT_BITS * unit), UNITS.charAt(unit - 1));
     }
 }

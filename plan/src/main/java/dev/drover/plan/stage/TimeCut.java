@@ -56,6 +56,7 @@ public final class TimeCut {
 
     private static TimeStates infer(TrainingStep step, int microBatches, List<List<Integer>> candidates) {
         @Nullable TimeConflict first = null;
+        List<Integer> firstDims = List.of();
         @Nullable TimeStates best = null;
         int[] at = new int[candidates.size()];
         for (int tries = 0; tries < MAX_TRIES; tries++) {
@@ -70,7 +71,10 @@ public final class TimeCut {
                 }
                 best = best == null || states.heavyShare() > best.heavyShare() ? states : best;
             }
-            first = first == null ? states.conflict() : first;
+            if (first == null && states.conflict() != null) {
+                first = states.conflict();
+                firstDims = dims;
+            }
             if (!next(at, candidates)) {
                 break;
             }
@@ -84,7 +88,8 @@ public final class TimeCut {
         }
         throw new UserError(
                 "The step (" + step.graph().name() + ") must be free of ops that mix samples to be cut into "
-                        + microBatches + " micro-batches.\n" + (first == null ? "" : first.text()),
+                        + microBatches + " micro-batches.\n"
+                        + (first == null ? "" : first.text(TimeStates.conflicts(step, microBatches, firstDims) - 1)),
                 "Maybe plan with --micro-batches 1, or, where an input is no batch, say so" + inRolesFile(step, "OTHER")
                         + ".");
     }

@@ -17,6 +17,7 @@ import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.OpStrategy;
 import dev.drover.plan.sharding.Sharding;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +50,7 @@ final class TimeStates {
     private final boolean[] dataOnly;
     private final @Nullable OpShardings[] rules;
     private @Nullable TimeConflict conflict;
+    private final Set<Integer> conflicting = new HashSet<>();
 
     private TimeStates(TrainingStep step, int parts, List<Integer> batchDims) {
         this.step = step;
@@ -76,6 +78,13 @@ final class TimeStates {
             }
         }
         return states;
+    }
+
+    /** How many instructions are in conflict, if what each of them makes is taken as one would wish. */
+    static int conflicts(TrainingStep step, int parts, List<Integer> batchDims) {
+        TimeStates states = new TimeStates(step, parts, batchDims);
+        states.entry.instructions().forEach(states::visit);
+        return states.conflicting.size();
     }
 
     /** One micro-batch, whatever the step mixes: all that depends on batch data is made "for each". */
@@ -224,8 +233,13 @@ final class TimeStates {
                     id,
                     List.of(rule.result(new OpStrategy(List.of(choice[id])), 0).axis(0)));
         } else {
-            conflict = new TimeConflict(instruction, "its dim " + dim + " has one sample only");
+            refuse(instruction, "its dim " + dim + " has one sample only");
         }
+    }
+
+    private void refuse(Instruction instruction, String reason) {
+        conflict = conflict == null ? new TimeConflict(instruction, reason) : conflict;
+        conflicting.add(instruction.id());
     }
 
     private boolean isCheap(Instruction instruction) {
@@ -250,7 +264,7 @@ final class TimeStates {
 
     private void visitCut(Instruction instruction) {
         if (hasTupleOperand(instruction)) {
-            conflict = new TimeConflict(instruction, "it takes a tuple, and nothing is known about its parts");
+            refuse(instruction, "it takes a tuple, and nothing is known about its parts");
             return;
         }
         for (int k = 0; k < instruction.operands().size(); k++) {
@@ -259,11 +273,11 @@ final class TimeStates {
                     ? state(operand.id()) instanceof AxisState.Partial
                     : afterAccumulation[operand.id()];
             if (ofAll && !dataOnly[operand.id()]) {
-                conflict = new TimeConflict(
+                refuse(
                         instruction,
                         "its operand (" + operand.name()
                                 + ") is made from all samples of the batch and used with each sample (batch statistics)");
-                return;
+                break;
             }
         }
         OpShardings rule = rule(instruction);
@@ -291,7 +305,7 @@ final class TimeStates {
             states.add(operand.name() + " " + operand.shape() + " "
                     + (each(operand.id()) ? new Sharding(List.of(state(operand.id()))).text(time) : "time:R"));
         }
-        conflict = new TimeConflict(
+        refuse(
                 instruction,
                 "its rule " + rule.rule() + " has no factor that may be cut for " + String.join(", ", states));
     }

@@ -50,6 +50,16 @@ public final class PlanText {
         }
     }
 
+    /** Whether a file is a plan, of another version maybe. */
+    public static boolean isPlan(Path file) {
+        try {
+            JsonNode tree = mapper().readTree(Files.readString(file, StandardCharsets.UTF_8));
+            return tree.path("version").isInt() && tree.has("microBatches");
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
     /** Reads a plan; {@code source} names it in messages. */
     public static Plan parse(String json, String source) {
         RecordText read = RecordText.parse(mapper(), json, "plan", source);

@@ -69,6 +69,7 @@ class ClusterTest {
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("Maybe write m8:2.");
         assertThatThrownBy(() -> Presets.parse("locl:2", FIXED)).hasMessageContaining("Maybe write local:2.");
+        assertThatThrownBy(() -> Presets.parse("foo:2", FIXED)).hasMessageNotContaining("Maybe");
     }
 
     @Test

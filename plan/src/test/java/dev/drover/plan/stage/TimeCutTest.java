@@ -71,7 +71,7 @@ class TimeCutTest {
               w = f32[4] parameter(1)
               scaled = f32[4] multiply(mean, w)
               wide = f32[8,4] broadcast(scaled), dimensions={1}
-              centred = f32[8,4] subtract(x, wide)
+              centred = f32[8,4] subtract(x, wide), metadata={op_name="norm/sub" source_file="norm.py" source_line=7}
               squared = f32[8,4] multiply(centred, centred)
               rows = f32[8] reduce(squared, zero), dimensions={1}, to_apply=sum
               norms = f32[8,4] broadcast(rows), dimensions={0}
@@ -86,7 +86,8 @@ class TimeCutTest {
         assertThatThrownBy(() -> TimeCut.cut(step, 2, false))
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("to be cut into 2 micro-batches")
-                .hasMessageContaining("The op (subtract) of instruction (centred)")
+                .hasMessageContaining("The op (subtract) of instruction (centred) [norm/sub, norm.py:7]")
+                .hasMessageContaining("(batch statistics).\n")
                 .hasMessageContaining("operand (wide) is made from all samples")
                 .hasMessageContaining("Maybe plan with --micro-batches 1, or, where an input is no batch, say so")
                 .hasMessageContaining("MODEL.roles.json beside the model, as in {\"inputs\": {\"x0\": \"OTHER\"}}.");

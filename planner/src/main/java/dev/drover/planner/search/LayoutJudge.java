@@ -29,6 +29,7 @@ import dev.drover.planner.spmd.MeshPrices;
 import dev.drover.planner.spmd.StepShardings;
 import dev.drover.solver.SolveOptions;
 import dev.drover.solver.StrategyProblem;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -149,9 +150,7 @@ final class LayoutJudge {
      * @throws dev.drover.ir.UserError if the step cannot be cut in this way
      */
     Prospect prospect(Layout layout) {
-        Cut cut = cutByKey.computeIfAbsent(
-                        layout.microBatches() + " " + (layout.stages() > 1), key -> Once.of(() -> cut(layout)))
-                .get();
+        Cut cut = cutOnce(layout).get();
         Refused noRoom = noRoom(layout, cut.waitingBytes());
         if (noRoom != null) {
             return new Prospect.Hopeless(noRoom);
@@ -177,6 +176,11 @@ final class LayoutJudge {
             return new Prospect.Open(
                     layout, cut.step(), assignment, shardings, prices, most(leastBytesByStage), leastNanos);
         }
+    }
+
+    private Once<Cut> cutOnce(Layout layout) {
+        return cutByKey.computeIfAbsent(
+                layout.microBatches() + " " + (layout.stages() > 1), key -> Once.of(() -> cut(layout)));
     }
 
     private Cut cut(Layout layout) {
@@ -274,11 +278,17 @@ final class LayoutJudge {
         }
         return new Refused(
                 layout,
-                "The memory of each stage's devices must be at least " + MemoryUse.text(least)
-                        + ", even if parameters and optimizer state (" + MemoryUse.text(stateBytes)
+                "The memory of "
+                        + (layout.stages() == 1
+                                ? "stage (0)"
+                                : "each of the stages (0 to " + (layout.stages() - 1) + ")")
+                        + " must be at least " + MemoryUse.text(least)
+                        + " per device, even if parameters and optimizer state (" + MemoryUse.text(stateBytes)
                         + ") and what a micro-batch leaves for its backward pass (" + MemoryUse.text(waitingBytes)
-                        + ") are spread over all " + devices + ", but is " + MemoryUse.text(memoryBytes) + "; "
-                        + MemoryUse.text(least - memoryBytes) + " are missing.",
+                        + ") are spread evenly over "
+                        + (devices == 1 ? "its only device" : "all " + devices + " devices")
+                        + ", but is " + MemoryUse.text(memoryBytes) + "; " + MemoryUse.text(least - memoryBytes)
+                        + " are missing" + (layout.stages() == 1 ? "." : " on each."),
                 least - memoryBytes);
     }
 
@@ -292,16 +302,31 @@ final class LayoutJudge {
         long least = ceilDiv(stateBytes, devices);
         if (least > memoryBytes) {
             String share = devices == 1
-                    ? " on the only device"
-                    : ", or " + MemoryUse.text(least) + " at least on a device of some stage if spread over all "
-                            + devices;
+                    ? " on the only device, of stage (0), which has "
+                    : " in all, so " + MemoryUse.text(least) + " on each device of stage (0), and of any other, if"
+                            + " spread evenly over all " + devices + ", each of which has ";
             throw new UserError(
                     "The memory of cluster (" + cluster.name()
                             + ") must suffice for the parameters and optimizer state of step ("
-                            + step.graph().name() + "): " + MemoryUse.text(stateBytes) + share + ", which has "
+                            + step.graph().name() + "): " + MemoryUse.text(stateBytes) + share
                             + MemoryUse.text(memoryBytes) + "; " + MemoryUse.text(least - memoryBytes)
-                            + " are missing.",
+                            + " are missing" + (devices == 1 ? "." : " on each."),
                     "Maybe use more than " + stateBytes / memoryBytes + " such devices.");
+        }
+    }
+
+    /**
+     * Refuses a step that can be cut for none of the layouts.
+     *
+     * @throws UserError the reason of the one with the fewest micro-batches
+     */
+    void checkCuts(List<Layout> layouts) {
+        List<Layout> fewest = layouts.stream()
+                .sorted(Comparator.comparingInt(Layout::microBatches))
+                .toList();
+        if (!fewest.isEmpty()
+                && fewest.stream().allMatch(layout -> cutOnce(layout).refused() != null)) {
+            cutOnce(fewest.get(0)).get();
         }
     }
 

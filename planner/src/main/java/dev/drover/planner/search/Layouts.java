@@ -68,7 +68,9 @@ public final class Layouts {
             throw new UserError(
                     "The stages (" + stages + ") of a plan must be at least 1 and at most the devices (" + devices
                             + ").",
-                    "Maybe use --stages " + devices + " or more devices.");
+                    stages < 1
+                            ? "Maybe use --stages 1, or leave it out."
+                            : "Maybe use --stages " + devices + " or more devices.");
         }
         if (mesh != null) {
             long meshDevices = mesh.stream().mapToLong(Integer::longValue).reduce(1, (a, b) -> a * b);

@@ -115,6 +115,7 @@ public final class PlanSearch {
                 prospectByPlace.put(place, ahead.of(() -> judge.prospect(layout)));
             }
         }
+        judge.checkCuts(ordered);
         for (int place : List.copyOf(prospectByPlace.keySet())) {
             if (secondsLeft() > 0 || entries.isEmpty()) {
                 open(place);
@@ -310,8 +311,9 @@ public final class PlanSearch {
         String advice = mayHaveMicroBatches()
                 ? "Maybe use more devices, more micro-batches or a smaller batch."
                 : "Maybe use more devices or a smaller batch.";
-        String all = "The memory of cluster (" + cluster.name() + ") must suffice for one of "
-                + (judged.size() + refused.size()) + " layouts. The nearest, ";
+        int layouts = judged.size() + refused.size();
+        String all = "The memory of cluster (" + cluster.name() + ") must suffice for "
+                + (layouts == 1 ? "the only layout, " : "one of " + layouts + " layouts. The nearest, ");
         Refused small = refused.stream()
                 .filter(r -> r.missingBytes() > 0)
                 .min(Comparator.comparingLong(Refused::missingBytes))
@@ -340,10 +342,7 @@ public final class PlanSearch {
             if (!other.fits()) {
                 rejected = String.join(" ", other.simulated().memoryProblems());
             } else if (!other.layout().equals(best.layout())) {
-                rejected = String.format(
-                        Locale.ROOT,
-                        "%.1f %% slower than the chosen one",
-                        100.0 * (other.stepNanos() - best.stepNanos()) / Math.max(1, best.stepNanos()));
+                rejected = notChosen(other.stepNanos(), other.peakBytes(), best.stepNanos(), best.peakBytes());
             }
             candidates.add(candidate(other.layout(), other.stepNanos(), other.peakBytes(), rejected));
         }
@@ -368,6 +367,18 @@ public final class PlanSearch {
                 prediction(best.simulated()),
                 certificate(best.found().solution(), cutShort),
                 candidates);
+    }
+
+    /** Why one that fits was not chosen. */
+    static String notChosen(long nanos, long bytes, long bestNanos, long bestBytes) {
+        if (nanos == bestNanos) {
+            return bytes == bestBytes
+                    ? "as good as the chosen one, but looked at later"
+                    : "as fast as the chosen one, but takes more memory";
+        }
+        double percent = 100.0 * (nanos - bestNanos) / Math.max(1, bestNanos);
+        return (percent < 0.05 ? "less than 0.1 %" : String.format(Locale.ROOT, "%.1f %%", percent))
+                + " slower than the chosen one";
     }
 
     private static Plan.Candidate candidate(Layout layout, long stepNanos, long peakBytes, String rejected) {

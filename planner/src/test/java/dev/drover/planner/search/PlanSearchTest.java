@@ -226,6 +226,36 @@ class PlanSearchTest {
         }
     }
 
+    /** What refuses every layout is told once, with the op, and before any line of a layout. */
+    @Test
+    void aStepThatNoLayoutCanCutIsRefusedOnce() {
+        TrainingStep flat = flat("moe:layers=2,hidden=32,heads=2,seq=8,batch=8,experts=4,groups=1");
+        List<String> lines = new ArrayList<>();
+        assertThatThrownBy(() -> PlanSearch.search(
+                        flat,
+                        "test",
+                        cluster("s1:4"),
+                        DeviceMemory.ESTIMATE,
+                        SearchOptions.OPEN.withMicroBatches(2),
+                        lines::add))
+                .isInstanceOf(UserError.class)
+                .hasMessageMatching("(?s)The step \\(.*\\) must be free of ops that mix samples to be cut into 2"
+                        + " micro-batches\\.\nThe op \\(.*\\) of instruction \\(.*\\) must not mix samples .*;"
+                        + " \\d+ more instructions? mix(es)? them\\.\nMaybe plan with --micro-batches 1.*");
+        assertThat(lines).isEmpty();
+    }
+
+    /** Equals are told as such, not as slower by nothing. */
+    @Test
+    void equalsAreToldFromSlowerOnes() {
+        assertThat(PlanSearch.notChosen(1000, 5, 1000, 5)).isEqualTo("as good as the chosen one, but looked at later");
+        assertThat(PlanSearch.notChosen(1000, 6, 1000, 5))
+                .isEqualTo("as fast as the chosen one, but takes more memory");
+        assertThat(PlanSearch.notChosen(100_001, 5, 100_000, 5))
+                .isEqualTo("less than 0.1 % slower than the chosen one");
+        assertThat(PlanSearch.notChosen(1100, 5, 1000, 5)).isEqualTo("10.0 % slower than the chosen one");
+    }
+
     /** Figures that are figures, but with which times would not add up in a long. */
     @Test
     void speedsThatAreFarTooSmallAreRefused() {
@@ -275,7 +305,8 @@ class PlanSearchTest {
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("The memory of cluster (small)")
                 .hasMessageContaining("parameters and optimizer state")
-                .hasMessageContaining("are missing")
+                .hasMessageContaining("on each device of stage (0), and of any other, if spread evenly over all 4")
+                .hasMessageContaining("are missing on each")
                 .hasMessageContaining("Maybe use more than 4 such devices");
         assertThat(lines).isEmpty();
     }
@@ -287,9 +318,19 @@ class PlanSearchTest {
         assertThatThrownBy(() -> search(flat, cluster, SearchOptions.OPEN))
                 .isInstanceOf(UserError.class)
                 .hasMessageContaining("The memory of cluster (small)")
-                .hasMessageContaining("of each stage's devices")
+                .hasMessageContaining("The memory of stage (0) must be at least")
+                .hasMessageContaining("spread evenly over all 4 devices")
                 .hasMessageContaining("leaves for its backward pass")
                 .hasMessageContaining("are missing");
+        assertThatThrownBy(() -> search(
+                        flat,
+                        cluster,
+                        SearchOptions.OPEN.withStages(2).withMesh(List.of(2)).withMicroBatches(2)))
+                .isInstanceOf(UserError.class)
+                .hasMessageStartingWith(
+                        "The memory of cluster (small) must suffice for the only layout, 2 stages x mesh 2,"
+                                + " 2 micro-batches, 1f1b: The memory of each of the stages (0 to 1) must be at least ")
+                .hasMessageContaining(" are missing on each.");
     }
 
     /** No step takes less than computing alone, and the bound is worth something. */

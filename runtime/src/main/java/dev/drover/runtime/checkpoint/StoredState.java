@@ -66,7 +66,7 @@ public record StoredState(Path folder, long step, boolean hasChecksums, Map<Stri
                                     + (other.equals(value.name()) ? " twice" : " and one of " + value.name()));
                 }
             }
-            checkPieces(folder, value, files);
+            checkPieces(folder, value, values.values(), files);
         }
         if (index.hasChecksums()) {
             checkBytes(folder, values.values(), files);
@@ -79,7 +79,7 @@ public record StoredState(Path folder, long step, boolean hasChecksums, Map<Stri
         for (StoredValue value : values) {
             for (Piece piece : value.pieces()) {
                 Checksum sum = new Checksum();
-                file(folder, piece, files).read(piece.tensor(), sum::add);
+                file(folder, piece, values, files).read(piece.tensor(), sum::add);
                 if (!sum.text().equals(piece.crc32c())) {
                     problems.add("tensor " + piece.tensor() + " of file " + piece.file() + " (" + value.name() + ", "
                             + sum.text() + " instead of " + piece.crc32c() + ")");
@@ -95,12 +95,29 @@ public record StoredState(Path folder, long step, boolean hasChecksums, Map<Stri
         }
     }
 
-    private static Safetensors file(Path folder, Piece piece, Map<String, Safetensors> files) {
+    private static Safetensors file(
+            Path folder, Piece piece, Collection<StoredValue> all, Map<String, Safetensors> files) {
         try {
             return files.computeIfAbsent(piece.file(), name -> Safetensors.open(folder.resolve(name)));
         } catch (UserError e) {
-            throw new UserError(String.valueOf(e.getMessage()), CheckpointIndex.advice(folder));
+            throw new UserError(
+                    withValues(String.valueOf(e.getMessage()), piece.file(), all), CheckpointIndex.advice(folder));
         }
+    }
+
+    /** A message about a file, with the values that people know its tensors by. */
+    private static String withValues(String message, String file, Collection<StoredValue> all) {
+        String told = message;
+        for (StoredValue value : all) {
+            for (Piece piece : value.pieces()) {
+                if (piece.file().equals(file)) {
+                    told = told.replace(
+                            "tensor (" + piece.tensor() + ")",
+                            "tensor (" + piece.tensor() + ", of " + value.name() + ")");
+                }
+            }
+        }
+        return told;
     }
 
     private static String firstOf(List<String> problems) {
@@ -130,7 +147,8 @@ public record StoredState(Path folder, long step, boolean hasChecksums, Map<Stri
     }
 
     /** The pieces that are cut alike must be all that there are of them, for one way of cutting at least. */
-    private static void checkPieces(Path folder, StoredValue value, Map<String, Safetensors> files) {
+    private static void checkPieces(
+            Path folder, StoredValue value, Collection<StoredValue> all, Map<String, Safetensors> files) {
         ArrayShape whole = value.shape();
         Map<List<Long>, Set<List<Integer>>> placesByCuts = new LinkedHashMap<>();
         for (Piece piece : value.pieces()) {
@@ -147,7 +165,7 @@ public record StoredState(Path folder, long step, boolean hasChecksums, Map<Stri
                 place.add(cut.index());
             }
             placesByCuts.computeIfAbsent(cuts, c -> new HashSet<>()).add(place);
-            Safetensors file = file(folder, piece, files);
+            Safetensors file = file(folder, piece, all, files);
             ArrayShape stored = file.tensor(piece.tensor()).shape();
             ArrayShape local = slice(piece, whole).local();
             if (!stored.equals(local)) {

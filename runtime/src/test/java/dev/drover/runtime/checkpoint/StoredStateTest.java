@@ -235,6 +235,15 @@ class StoredStateTest {
                 .hasMessageContaining("tensor input:0 of file rank-1.safetensors (w, ");
     }
 
+    /** A file that was cut off is told by the value that is lost, not by its number alone. */
+    @Test
+    void aFileThatWasCutOffNamesTheValue() throws IOException {
+        Path file = folder.resolve("rank-1.safetensors");
+        byte[] bytes = Files.readAllBytes(file);
+        Files.write(file, Arrays.copyOf(bytes, bytes.length - 4));
+        assertRefused(STATE, "tensor (input:0, of w)", "rank-1.safetensors");
+    }
+
     /** Any bit and any cut of the index is told as such, with its name and the checkpoint before. */
     @Test
     void anIndexThatWasChangedIsRefused() throws IOException {
