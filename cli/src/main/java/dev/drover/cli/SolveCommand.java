@@ -137,7 +137,13 @@ final class SolveCommand implements Callable<Integer> {
         }
         double readSeconds = (System.nanoTime() - start) / 1e9;
         Output.progress(String.format(
-                Locale.ROOT, "%d nodes, %d edges, read in %.2f s", read.nodeCount(), read.edgeCount(), readSeconds));
+                Locale.ROOT,
+                "%d node%s, %d edge%s, read in %.2f s",
+                read.nodeCount(),
+                read.nodeCount() == 1 ? "" : "s",
+                read.edgeCount(),
+                read.edgeCount() == 1 ? "" : "s",
+                readSeconds));
         double left = timeoutSeconds - readSeconds - endSeconds(read);
         SolveOptions options = SolveOptions.ofSeconds(Math.max(0.05, left))
                 .withThreads(threads)

@@ -204,7 +204,7 @@ public final class ContestFile {
                 throw new SolverInputException("The file (" + source
                         + ") must hold a problem, but is empty.\nMaybe it was not written to its end.");
             }
-            expect(parser, first, JsonToken.START_OBJECT, "all");
+            expect(parser, first, JsonToken.START_OBJECT, "the root");
             boolean seen = false;
             while (parser.nextToken() != JsonToken.END_OBJECT) {
                 String key = parser.currentName();

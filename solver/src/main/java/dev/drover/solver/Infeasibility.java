@@ -1,6 +1,7 @@
 package dev.drover.solver;
 
 import dev.drover.solver.Backtracking.Answer;
+import java.math.BigInteger;
 
 /** Why a problem has no feasible choice: the forbidden pairs alone, or the usage limit as well, and then when and by how much. */
 final class Infeasibility {
@@ -36,7 +37,7 @@ final class Infeasibility {
         }
         return "Every choice without forbidden pairs is above the usage limit " + limit + ": the nearest"
                 + (excess.isExact() ? "" : " seen") + " uses "
-                + excess.nearest().add(java.math.BigInteger.valueOf(limit)) + " in the interval " + excess.time()
+                + excess.nearest().add(BigInteger.valueOf(limit)) + " in the interval " + excess.time()
                 + ", above it by " + excess.nearest()
                 + (excess.isExact()
                         ? ", and none is above it by less."

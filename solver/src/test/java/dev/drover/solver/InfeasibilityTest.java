@@ -4,8 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.drover.solver.Solution.Status;
 import java.math.BigInteger;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.regex.Matcher;
@@ -130,24 +128,10 @@ class InfeasibilityTest {
 
     /** The least peak of all choices without forbidden pairs, null if there are none. */
     private static @Nullable BigInteger leastPeak(StrategyProblem problem) {
-        List<Integer> choices = new ArrayList<>(Collections.nCopies(problem.nodeCount(), 0));
-        BigInteger least = null;
-        while (true) {
-            Evaluator.Evaluation score = Evaluator.evaluate(problem, choices);
-            if (score.problems().stream().noneMatch(p -> p.contains("forbids"))) {
-                least = least == null ? score.peakUsage() : least.min(score.peakUsage());
-            }
-            int i = 0;
-            while (i < choices.size()) {
-                if (choices.get(i) + 1 < problem.strategyCount(i)) {
-                    choices.set(i, choices.get(i) + 1);
-                    break;
-                }
-                choices.set(i++, 0);
-            }
-            if (i == choices.size()) {
-                return least;
-            }
-        }
+        List<Integer> best = RandomProblems.best(
+                problem,
+                score -> score.problems().stream().noneMatch(p -> p.contains("forbids")),
+                Evaluator.Evaluation::peakUsage);
+        return best == null ? null : Evaluator.evaluate(problem, best).peakUsage();
     }
 }

@@ -1,10 +1,14 @@
 package dev.drover.solver;
 
+import java.math.BigInteger;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** Small random problems and their best choice by brute force. */
@@ -89,17 +93,22 @@ final class RandomProblems {
 
     /** Returns a best feasible choice, null if none is feasible. */
     static @Nullable List<Integer> best(StrategyProblem problem) {
-        List<Integer> choices = new ArrayList<>();
-        for (int i = 0; i < problem.nodeCount(); i++) {
-            choices.add(0);
-        }
+        return best(problem, Evaluator.Evaluation::feasible, Evaluator.Evaluation::cost);
+    }
+
+    /** Of all choices that count, the first one of the least value; null if none counts. */
+    static @Nullable List<Integer> best(
+            StrategyProblem problem,
+            Predicate<Evaluator.Evaluation> counts,
+            Function<Evaluator.Evaluation, BigInteger> value) {
+        List<Integer> choices = new ArrayList<>(Collections.nCopies(problem.nodeCount(), 0));
         List<Integer> best = null;
-        java.math.BigInteger cost = java.math.BigInteger.ZERO;
+        BigInteger least = BigInteger.ZERO;
         while (true) {
             Evaluator.Evaluation score = Evaluator.evaluate(problem, choices);
-            if (score.feasible() && (best == null || score.cost().compareTo(cost) < 0)) {
+            if (counts.test(score) && (best == null || value.apply(score).compareTo(least) < 0)) {
                 best = List.copyOf(choices);
-                cost = score.cost();
+                least = value.apply(score);
             }
             int i = 0;
             while (i < choices.size()) {

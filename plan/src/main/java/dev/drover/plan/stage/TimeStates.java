@@ -17,6 +17,7 @@ import dev.drover.plan.sharding.OpShardings;
 import dev.drover.plan.sharding.OpStrategy;
 import dev.drover.plan.sharding.Sharding;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -95,8 +96,7 @@ final class TimeStates {
                     ? batchDims.get(parameter.number()) >= 0
                     : instruction.operands().stream().anyMatch(o -> states.choice[o.id()] != ONCE);
             states.choice[instruction.id()] = each ? TRIVIAL : ONCE;
-            states.leaves.add(
-                    java.util.Collections.nCopies(instruction.shape().leaves().size(), AxisState.REPLICATED));
+            states.leaves.add(Collections.nCopies(instruction.shape().leaves().size(), AxisState.REPLICATED));
         }
         return states;
     }
@@ -181,7 +181,7 @@ final class TimeStates {
     private void visit(Instruction instruction) {
         int id = instruction.id();
         List<AxisState> replicated =
-                java.util.Collections.nCopies(instruction.shape().leaves().size(), AxisState.REPLICATED);
+                Collections.nCopies(instruction.shape().leaves().size(), AxisState.REPLICATED);
         choice[id] = ONCE;
         leaves.add(replicated);
         if (instruction.op() instanceof Parameter parameter) {
