@@ -64,6 +64,8 @@ final class LabelSearch {
     private double atLimit;
     private boolean complete;
     private int @Nullable [] best;
+    /** Pairs of labels since the budget was told. */
+    private long compared;
 
     /** Returns a search along the layers of the core; null if its tables or its labels would be too large. */
     static @Nullable LabelSearch along(Core core, Budget budget) {
@@ -219,6 +221,8 @@ final class LabelSearch {
             Draft draft = expand(layer, b, before);
             layer.y = new long[0];
             Layer next = layer(draft);
+            budget.spend(4 * compared);
+            compared = 0;
             // One layer may be far above the mean, but not all.
             long widest = Math.min(width, Math.max(FEWEST, 8 * room / (b + 1)));
             lost = Math.min(lost, narrow(next, draft.columns, (int) widest));
@@ -435,7 +439,7 @@ final class LabelSearch {
         return count;
     }
 
-    private static boolean isDominated(Draft draft, int i, int[] kept, int from, int to) {
+    private boolean isDominated(Draft draft, int i, int[] kept, int from, int to) {
         int columns = draft.columns;
         for (int j = to - 1; j >= from; j--) {
             int other = kept[j];
@@ -444,9 +448,11 @@ final class LabelSearch {
                 less = draft.y[other * columns + c] <= draft.y[i * columns + c];
             }
             if (less) {
+                compared += to - j;
                 return true;
             }
         }
+        compared += to - from;
         return false;
     }
 
