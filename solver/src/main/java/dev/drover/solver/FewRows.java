@@ -163,7 +163,7 @@ final class FewRows {
 
     /** Sets the prices of the rows that this core has, for the search of all rows. */
     private void rememberPrices(Core few, double[] price) {
-        double[] all = pricesOf(core, few, price);
+        double[] all = core.pricesOf(few, price);
         for (int r = 0; r < all.length; r++) {
             priceByRow[r] = all[r] > 0 ? all[r] : priceByRow[r];
         }
@@ -213,7 +213,7 @@ final class FewRows {
             return -1;
         }
         // Near the bound few labels are open; a dear incumbent would leave too many.
-        double[] price = pricesOf(small, few, prices.dual().bestPrice());
+        double[] price = small.pricesOf(few, prices.dual().bestPrice());
         for (double gap : MIXED_GAPS) {
             search.search(
                     price, Math.min(incumbent.cost(), prices.bound() + gap * Math.abs(prices.bound())), MIXED_WIDTH);
@@ -292,7 +292,7 @@ final class FewRows {
             if (search == null) {
                 return -1;
             }
-            double[] price = pricesOf(small, few, dual.bestPrice());
+            double[] price = small.pricesOf(few, dual.bestPrice());
             double bound = search.search(price, target, width);
             while (search.best() == null && bound < target && width < LAST_WIDTH && !over(forAll)) {
                 width *= 4;
@@ -331,7 +331,7 @@ final class FewRows {
             if (tree == null) {
                 return left;
             }
-            double[] price = pricesOf(left, few, bestPrice);
+            double[] price = left.pricesOf(few, bestPrice);
             double[][] theta = left.priced(price);
             double bound = left.constant - left.atLimit(price) + tree.collect(theta, new int[left.size]);
             if (bound == Double.POSITIVE_INFINITY) {
@@ -364,17 +364,6 @@ final class FewRows {
             left = condensed(left.restrict(keep));
             if (left == null) {
                 return null;
-            }
-        }
-        return left;
-    }
-
-    /** The prices of the rows that are left: rows that cannot overflow any more are not. */
-    private static double[] pricesOf(Core small, Core few, double[] price) {
-        double[] left = new double[small.rows];
-        for (int r = 0; r < left.length; r++) {
-            for (int q = 0; q < few.rows; q++) {
-                left[r] += few.rowTime[q].equals(small.rowTime[r]) ? price[q] : 0;
             }
         }
         return left;

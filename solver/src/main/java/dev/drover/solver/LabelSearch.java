@@ -30,7 +30,7 @@ final class LabelSearch {
     /** Kept labels that a new one is compared with at most, if there are three numbers or more. */
     private static final int COMPARED = 300;
 
-    private static final int MOST_NUMBERS = 64;
+    private static final int MOST_NUMBERS = 256;
 
     /** Orders that are tried for the tree. */
     private static final int TREES = 2;

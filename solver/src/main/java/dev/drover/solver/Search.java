@@ -59,7 +59,7 @@ final class Search {
     private double[] firstPrice = new double[0];
 
     /** Labels that prove what is left, in turns with the rest; null if the core is too wide for them. */
-    private @Nullable LabelSearch labels;
+    private @Nullable Labels labels;
 
     /** How many of them to begin the turns with. */
     private int firstWidth = FIRST_WIDTH;
@@ -286,7 +286,7 @@ final class Search {
         }
 
         private void run() {
-            LabelSearch search = labels;
+            Labels search = labels;
             if (search == null || stopped()) {
                 return;
             }
@@ -328,15 +328,24 @@ final class Search {
         } else {
             return false;
         }
-        int all = 0;
+        int open = 0;
         int kept = 0;
+        int closed = 0;
         for (boolean[] row : worth) {
+            int here = 0;
             for (boolean k : row) {
-                all += row.length > 1 ? 1 : 0;
-                kept += k && row.length > 1 ? 1 : 0;
+                here += k ? 1 : 0;
             }
+            open += row.length > 1 ? row.length : 0;
+            kept += row.length > 1 ? here : 0;
+            closed += here == 1 ? 1 : 0;
         }
-        if (kept > (1 - WORTH_CUTTING) * all) {
+        if (closed == worth.length) {
+            // A cheaper choice would have another value somewhere.
+            incumbent.prove("cuts");
+            return false;
+        }
+        if (kept > (1 - WORTH_CUTTING) * open) {
             return false;
         }
         keep = worth;
@@ -399,7 +408,7 @@ final class Search {
                 }
                 firstPrice = few.prices();
             }
-            labels = labelling ? LabelSearch.alongTree(core, options.seed(), budget) : null;
+            labels = labelling ? Labels.ofWide(core, options.seed(), budget) : null;
             return;
         }
         budget.spend(plan.entries());
@@ -409,10 +418,9 @@ final class Search {
         if (closed() || findCut()) {
             return;
         }
-        LabelSearch search = labelling ? LabelSearch.along(core, budget) : null;
-        if (search == null && labelling) {
-            search = LabelSearch.alongTree(core, options.seed(), budget);
-        }
+        boolean dominating = !options.without().contains(Technique.DOMINANCE);
+        Labels search =
+                labelling ? Labels.ofNarrow(core, narrow.bestPrice(), dominating, options.seed(), budget) : null;
         if (search != null) {
             label(search, narrow.bestPrice(), FIRST_WIDTH);
         }
@@ -451,7 +459,7 @@ final class Search {
     }
 
     /** More and more labels, as many as are made in a second or two; the turns go on with more. */
-    private void widen(LabelSearch search, double[] price) {
+    private void widen(Labels search, double[] price) {
         long begin = budget.spent();
         while (!closed() && firstWidth <= search.mostWidth() && budget.spent() - begin < LABEL_WORK) {
             label(search, price, firstWidth);
@@ -460,7 +468,7 @@ final class Search {
     }
 
     /** Labels of one width; returns a choice cheaper than the best, null if there is none. */
-    private int @Nullable [] label(LabelSearch search, double[] price, int width) {
+    private int @Nullable [] label(Labels search, double[] price, int width) {
         double bound = search.search(price, incumbent.cost(), width);
         int[] best = search.best();
         if (best != null) {
