@@ -208,7 +208,7 @@ final class FewRows {
         if (small.size == 0) {
             return offer(small, new int[0]);
         }
-        LabelSearch search = LabelSearch.alongTree(small, options.seed(), budget);
+        LabelSearch search = LabelSearch.alongTree(small, options.seed(), LabelSearch.MOST_NUMBERS, budget);
         if (search == null) {
             return -1;
         }
@@ -288,7 +288,7 @@ final class FewRows {
                 incumbent.prove(Math.min(target, small.constant), "few rows");
                 return small.constant < target ? offer(small, new int[0]) : -1;
             }
-            LabelSearch search = LabelSearch.alongTree(small, options.seed(), budget);
+            LabelSearch search = LabelSearch.alongTree(small, options.seed(), LabelSearch.MOST_NUMBERS, budget);
             if (search == null) {
                 return -1;
             }

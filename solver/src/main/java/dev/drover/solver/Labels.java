@@ -16,6 +16,9 @@ final class Labels {
     /** Steps to the best prices of a condensed core, whose rows are others. */
     private static final int PRICE_STEPS = 60;
 
+    /** Numbers of a label that are few: no other order is tried. */
+    private static final int FEW_NUMBERS = 8;
+
     private final Core core;
     private final LabelSearch search;
     private final double @Nullable [] ownPrice;
@@ -28,7 +31,7 @@ final class Labels {
 
     /** Labels along the tree of a wide core; null if their tables would be too large. */
     static @Nullable Labels ofWide(Core core, long seed, Budget budget) {
-        LabelSearch search = LabelSearch.alongTree(core, seed, budget);
+        LabelSearch search = LabelSearch.alongTree(core, seed, LabelSearch.MOST_NUMBERS, budget);
         return search == null ? null : new Labels(core, search, null);
     }
 
@@ -37,16 +40,21 @@ final class Labels {
      *
      * @param price of each row of the core
      * @param dominating whether dominated values may go
-     * @return null if nothing is left to choose, or the tables would be too large
+     * @param mostNumbers of a label
+     * @return null if nothing is left to choose, or the tables or the labels would be too large
      */
-    static @Nullable Labels ofNarrow(Core core, double[] price, boolean dominating, long seed, Budget budget) {
-        LabelSearch plain = fewest(core, seed, budget);
+    static @Nullable Labels ofNarrow(
+            Core core, double[] price, boolean dominating, long seed, int mostNumbers, Budget budget) {
+        LabelSearch plain = fewest(core, seed, mostNumbers, budget);
+        if (plain != null && plain.numbers() <= FEW_NUMBERS) {
+            return new Labels(core.alone(), plain, price);
+        }
         Core small = Condenser.condense(core.alone(), dominating, budget).core();
         if (small == null || small.size == 0) {
             return plain == null ? null : new Labels(core.alone(), plain, price);
         }
-        LabelSearch condensed = fewest(small, seed, budget);
-        if (condensed == null || (plain != null && plain.numbers() < condensed.numbers())) {
+        LabelSearch condensed = fewest(small, seed, plain == null ? mostNumbers : plain.numbers(), budget);
+        if (condensed == null) {
             return plain == null ? null : new Labels(core.alone(), plain, price);
         }
         double[] ownPrice = small.pricesOf(core, price);
@@ -62,10 +70,13 @@ final class Labels {
         return new Labels(small, condensed, ownPrice);
     }
 
-    private static @Nullable LabelSearch fewest(Core core, long seed, Budget budget) {
-        LabelSearch along = LabelSearch.along(core, budget);
-        LabelSearch tree = LabelSearch.alongTree(core, seed, budget);
-        return along == null || (tree != null && tree.numbers() < along.numbers()) ? tree : along;
+    private static @Nullable LabelSearch fewest(Core core, long seed, int mostNumbers, Budget budget) {
+        LabelSearch along = LabelSearch.along(core, mostNumbers, budget);
+        if (along != null && along.numbers() <= FEW_NUMBERS) {
+            return along;
+        }
+        LabelSearch tree = LabelSearch.alongTree(core, seed, along == null ? mostNumbers : along.numbers() - 1, budget);
+        return tree == null ? along : tree;
     }
 
     /** The greatest width that memory allows. */

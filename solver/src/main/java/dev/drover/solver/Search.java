@@ -19,10 +19,18 @@ final class Search {
 
     private static final long LABEL_WORK = 300_000_000;
 
-    /** Of the tree over all variables, where there are no labels: price steps and nodes. */
-    private static final int FIRST_STEPS = 60;
+    /** Numbers of a label at most: far from the optimum, and near it, where few labels are open. */
+    private static final int FEW_NUMBERS = 32;
 
-    private static final int TREE_NODES = 320_000;
+    private static final int MANY_NUMBERS = 256;
+
+    /** Of the tree over all variables, where there are no labels: nodes far from the optimum and near it. */
+    private static final int FEW_NODES = 20_000;
+
+    private static final int MANY_NODES = 320_000;
+
+    /** Part of the cost that is near. */
+    private static final double NEAR = 2e-3;
 
     /** Steps to the best prices of a narrow core. */
     private static final int PRICE_STEPS = 200;
@@ -60,6 +68,9 @@ final class Search {
 
     /** Labels that prove what is left, in turns with the rest; null if the core is too wide for them. */
     private @Nullable Labels labels;
+
+    /** Whether labels of many numbers were tried. */
+    private boolean triedNear;
 
     /** How many of them to begin the turns with. */
     private int firstWidth = FIRST_WIDTH;
@@ -213,6 +224,10 @@ final class Search {
             double gap = incumbent.cost() - incumbent.bound();
             if (gap < 0.9 * gapAtCut && findCut()) {
                 return;
+            }
+            TreeDual narrow = exact;
+            if (narrow != null && labels == null && !triedNear && isNear()) {
+                labels = labels(narrow);
             }
             if (threads() > 1 && turns.areLeft()) {
                 // The other threads improve the choice meanwhile.
@@ -418,17 +433,27 @@ final class Search {
         if (closed() || findCut()) {
             return;
         }
-        boolean dominating = !options.without().contains(Technique.DOMINANCE);
-        Labels search =
-                labelling ? Labels.ofNarrow(core, narrow.bestPrice(), dominating, options.seed(), budget) : null;
+        Labels search = labelling ? labels(narrow) : null;
         if (search != null) {
             label(search, narrow.bestPrice(), FIRST_WIDTH);
         }
-        descend(plan, narrow.bestPrice(), search == null ? TREE_NODES : 0);
+        descend(plan, narrow.bestPrice(), search != null ? 0 : isNear() ? MANY_NODES : FEW_NODES);
         if (search != null && !closed() && !findCut()) {
             widen(search, narrow.bestPrice());
             labels = search;
         }
+    }
+
+    private boolean isNear() {
+        return incumbent.cost() - incumbent.bound() <= NEAR * incumbent.cost();
+    }
+
+    /** Labels of a narrow core; null if it would have too many numbers yet. */
+    private @Nullable Labels labels(TreeDual narrow) {
+        triedNear = isNear();
+        boolean dominating = !options.without().contains(Technique.DOMINANCE);
+        int most = triedNear ? MANY_NUMBERS : FEW_NUMBERS;
+        return Labels.ofNarrow(core, narrow.bestPrice(), dominating, options.seed(), most, budget);
     }
 
     /** Finds the best prices of a narrow core. */
@@ -445,7 +470,7 @@ final class Search {
         int[] known = incumbent.best();
         int[] x = known == null ? new int[core.size] : known;
         LocalSearch local = new LocalSearch(core, budget, this::over);
-        local.search(plan, x, core.usage(x), price, FIRST_STEPS, nodes);
+        local.search(plan, x, core.usage(x), price, 1, nodes);
         if (core.fits(x) && core.cost(x) < Double.POSITIVE_INFINITY) {
             incumbent.offer(x, "elimination");
         }
