@@ -17,7 +17,7 @@ final class Labels {
     private static final int PRICE_STEPS = 60;
 
     /** Numbers of a label that are few: no other order is tried. */
-    private static final int FEW_NUMBERS = 8;
+    private static final int FEW_NUMBERS = 4;
 
     private final Core core;
     private final LabelSearch search;
@@ -77,6 +77,11 @@ final class Labels {
         }
         LabelSearch tree = LabelSearch.alongTree(core, seed, along == null ? mostNumbers : along.numbers() - 1, budget);
         return tree == null ? along : tree;
+    }
+
+    /** Numbers that labels have at most, one of each variable: what the narrowest search takes. */
+    int numbersOfAll() {
+        return core.size * search.numbers();
     }
 
     /** The greatest width that memory allows. */

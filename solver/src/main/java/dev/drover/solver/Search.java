@@ -24,6 +24,9 @@ final class Search {
 
     private static final int MANY_NUMBERS = 256;
 
+    /** Numbers of all variables' labels from which on they are left to the turns: a second or so for the narrowest. */
+    private static final int MUCH = 100_000;
+
     /** Of the tree over all variables, where there are no labels: nodes far from the optimum and near it. */
     private static final int FEW_NODES = 20_000;
 
@@ -434,6 +437,10 @@ final class Search {
             return;
         }
         Labels search = labelling ? labels(narrow) : null;
+        if (search != null && search.numbersOfAll() > MUCH) {
+            labels = search;
+            return;
+        }
         if (search != null) {
             label(search, narrow.bestPrice(), FIRST_WIDTH);
         }
