@@ -79,7 +79,7 @@ record AnyChoice(Backtracking.Answer answer, List<Integer> choices, String contr
     }
 
     private static @Nullable AnyChoice labelled(Core core, Budget budget) {
-        LabelSearch labels = LabelSearch.along(core, budget);
+        LabelSearch labels = LabelSearch.along(core, LabelSearch.MOST_NUMBERS, budget);
         if (labels == null) {
             return null;
         }

@@ -3,8 +3,10 @@ package dev.drover.solver;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * The problem after reduction: few variables with finite values, each standing for a group of nodes.
@@ -269,6 +271,19 @@ final class Core {
             addPrices(prefix, v, theta[v]);
         }
         return theta;
+    }
+
+    /** The prices that this core's rows have in another one; 0 for a row that it has not. */
+    double[] pricesOf(Core other, double[] price) {
+        Map<TimeSpan, Double> priceByTime = new HashMap<>();
+        for (int r = 0; r < other.rows; r++) {
+            priceByTime.merge(other.rowTime[r], price[r], Double::sum);
+        }
+        double[] mine = new double[rows];
+        for (int r = 0; r < rows; r++) {
+            mine[r] = priceByTime.getOrDefault(rowTime[r], 0.0);
+        }
+        return mine;
     }
 
     /** What usage up to all limits is worth. */

@@ -163,7 +163,7 @@ final class FewRows {
 
     /** Sets the prices of the rows that this core has, for the search of all rows. */
     private void rememberPrices(Core few, double[] price) {
-        double[] all = pricesOf(core, few, price);
+        double[] all = core.pricesOf(few, price);
         for (int r = 0; r < all.length; r++) {
             priceByRow[r] = all[r] > 0 ? all[r] : priceByRow[r];
         }
@@ -208,12 +208,12 @@ final class FewRows {
         if (small.size == 0) {
             return offer(small, new int[0]);
         }
-        LabelSearch search = LabelSearch.alongTree(small, options.seed(), budget);
+        LabelSearch search = LabelSearch.alongTree(small, options.seed(), LabelSearch.MOST_NUMBERS, budget);
         if (search == null) {
             return -1;
         }
         // Near the bound few labels are open; a dear incumbent would leave too many.
-        double[] price = pricesOf(small, few, prices.dual().bestPrice());
+        double[] price = small.pricesOf(few, prices.dual().bestPrice());
         for (double gap : MIXED_GAPS) {
             search.search(
                     price, Math.min(incumbent.cost(), prices.bound() + gap * Math.abs(prices.bound())), MIXED_WIDTH);
@@ -288,11 +288,11 @@ final class FewRows {
                 incumbent.prove(Math.min(target, small.constant), "few rows");
                 return small.constant < target ? offer(small, new int[0]) : -1;
             }
-            LabelSearch search = LabelSearch.alongTree(small, options.seed(), budget);
+            LabelSearch search = LabelSearch.alongTree(small, options.seed(), LabelSearch.MOST_NUMBERS, budget);
             if (search == null) {
                 return -1;
             }
-            double[] price = pricesOf(small, few, dual.bestPrice());
+            double[] price = small.pricesOf(few, dual.bestPrice());
             double bound = search.search(price, target, width);
             while (search.best() == null && bound < target && width < LAST_WIDTH && !over(forAll)) {
                 width *= 4;
@@ -331,7 +331,7 @@ final class FewRows {
             if (tree == null) {
                 return left;
             }
-            double[] price = pricesOf(left, few, bestPrice);
+            double[] price = left.pricesOf(few, bestPrice);
             double[][] theta = left.priced(price);
             double bound = left.constant - left.atLimit(price) + tree.collect(theta, new int[left.size]);
             if (bound == Double.POSITIVE_INFINITY) {
@@ -364,17 +364,6 @@ final class FewRows {
             left = condensed(left.restrict(keep));
             if (left == null) {
                 return null;
-            }
-        }
-        return left;
-    }
-
-    /** The prices of the rows that are left: rows that cannot overflow any more are not. */
-    private static double[] pricesOf(Core small, Core few, double[] price) {
-        double[] left = new double[small.rows];
-        for (int r = 0; r < left.length; r++) {
-            for (int q = 0; q < few.rows; q++) {
-                left[r] += few.rowTime[q].equals(small.rowTime[r]) ? price[q] : 0;
             }
         }
         return left;

@@ -30,7 +30,8 @@ final class LabelSearch {
     /** Kept labels that a new one is compared with at most, if there are three numbers or more. */
     private static final int COMPARED = 300;
 
-    private static final int MOST_NUMBERS = 64;
+    /** Numbers of a label at most, unless few labels are open. */
+    static final int MOST_NUMBERS = 64;
 
     /** Orders that are tried for the tree. */
     private static final int TREES = 2;
@@ -64,23 +65,25 @@ final class LabelSearch {
     private double atLimit;
     private boolean complete;
     private int @Nullable [] best;
+    /** Pairs of labels since the budget was told. */
+    private long compared;
 
     /** Returns a search along the layers of the core; null if its tables or its labels would be too large. */
-    static @Nullable LabelSearch along(Core core, Budget budget) {
+    static @Nullable LabelSearch along(Core core, int mostNumbers, Budget budget) {
         int[] order = LinearOrder.of(core);
         for (int i = 0, j = order.length - 1; i < j; i++, j--) {
             int first = order[i];
             order[i] = order[j];
             order[j] = first;
         }
-        return inOrder(core, order, MOST_ENTRIES, MOST_TOTAL_ENTRIES, budget);
+        return inOrder(core, order, MOST_ENTRIES, MOST_TOTAL_ENTRIES, mostNumbers, budget);
     }
 
     /**
      * Returns a search along the tree of buckets of the best order of elimination known, from its root to the leaves: where layers are
      * wide, but fall apart into branches. Null if the tables or the labels would be too large.
      */
-    static @Nullable LabelSearch alongTree(Core core, long seed, Budget budget) {
+    static @Nullable LabelSearch alongTree(Core core, long seed, int mostNumbers, Budget budget) {
         SplittableRandom random = new SplittableRandom(seed);
         Elimination tree = null;
         for (int attempt = 0; attempt < TREES; attempt++) {
@@ -95,20 +98,20 @@ final class LabelSearch {
         }
         return tree == null
                 ? null
-                : inOrder(core, tree.depthFirst(), MOST_TREE_ENTRIES, MOST_TOTAL_TREE_ENTRIES, budget);
+                : inOrder(core, tree.depthFirst(), MOST_TREE_ENTRIES, MOST_TOTAL_TREE_ENTRIES, mostNumbers, budget);
     }
 
     private static @Nullable LabelSearch inOrder(
-            Core core, int[] order, int mostEntries, long mostTotalEntries, Budget budget) {
+            Core core, int[] order, int mostEntries, long mostTotalEntries, int mostNumbers, Budget budget) {
         Elimination plan = Elimination.inOrder(core, order, mostEntries, mostTotalEntries, budget);
         if (plan == null || Arrays.stream(core.domain).max().orElse(0) > Character.MAX_VALUE) {
             return null;
         }
-        LabelSearch search = new LabelSearch(core, plan, budget);
-        return search.numbers() > MOST_NUMBERS ? null : search;
+        LabelSearch search = new LabelSearch(core, plan, mostNumbers, budget);
+        return search.numbers() > mostNumbers ? null : search;
     }
 
-    LabelSearch(Core core, Elimination plan, Budget budget) {
+    LabelSearch(Core core, Elimination plan, int mostNumbers, Budget budget) {
         this.core = core;
         this.plan = plan;
         this.budget = budget;
@@ -123,7 +126,7 @@ final class LabelSearch {
                 neededDownTo[u] = b;
             }
         }
-        resources = new Resources(core, core.limit, sequence);
+        resources = new Resources(core, core.limit, sequence, mostNumbers);
         frontier = new int[n][];
         List<Integer> now = new ArrayList<>();
         for (int b = n - 1; b >= 0; b--) {
@@ -219,6 +222,8 @@ final class LabelSearch {
             Draft draft = expand(layer, b, before);
             layer.y = new long[0];
             Layer next = layer(draft);
+            budget.spend(4 * compared);
+            compared = 0;
             // One layer may be far above the mean, but not all.
             long widest = Math.min(width, Math.max(FEWEST, 8 * room / (b + 1)));
             lost = Math.min(lost, narrow(next, draft.columns, (int) widest));
@@ -435,7 +440,7 @@ final class LabelSearch {
         return count;
     }
 
-    private static boolean isDominated(Draft draft, int i, int[] kept, int from, int to) {
+    private boolean isDominated(Draft draft, int i, int[] kept, int from, int to) {
         int columns = draft.columns;
         for (int j = to - 1; j >= from; j--) {
             int other = kept[j];
@@ -444,9 +449,11 @@ final class LabelSearch {
                 less = draft.y[other * columns + c] <= draft.y[i * columns + c];
             }
             if (less) {
+                compared += to - j;
                 return true;
             }
         }
+        compared += to - from;
         return false;
     }
 

@@ -120,13 +120,16 @@ final class Resources {
         }
     }
 
-    /** Takes the capacity of each row, and the variables in their order; others use nothing. */
-    Resources(Core core, long[] capacity, int[] order) {
+    /**
+     * Takes the capacity of each row, and the variables in their order; others use nothing. Ends where there are more than {@code most}
+     * numbers: then the later steps are missing.
+     */
+    Resources(Core core, long[] capacity, int[] order, int most) {
         this.core = core;
         SplittableRandom random = new SplittableRandom(1);
         segmentHash = new long[core.size][];
         long[] hash = new long[core.rows + 1];
-        long[] most = new long[core.rows + 1];
+        long[] greatest = new long[core.rows + 1];
         for (int v : order) {
             segmentHash[v] = new long[core.segStart[v].length];
             for (int s = 0; s < segmentHash[v].length; s++) {
@@ -134,8 +137,8 @@ final class Resources {
                 hash[core.segStart[v][s]] += segmentHash[v][s];
                 hash[core.segEnd[v][s]] -= segmentHash[v][s];
                 long top = greatest(core.segUsage[v][s]);
-                most[core.segStart[v][s]] += top;
-                most[core.segEnd[v][s]] -= top;
+                greatest[core.segStart[v][s]] += top;
+                greatest[core.segEnd[v][s]] -= top;
             }
         }
         List<Group> groups = new ArrayList<>();
@@ -144,7 +147,7 @@ final class Resources {
         long mostNow = 0;
         for (int r = 0; r < core.rows; r++) {
             hashNow += hash[r];
-            mostNow += most[r];
+            mostNow += greatest[r];
             if (mostNow <= capacity[r]) {
                 continue;
             }
@@ -169,6 +172,9 @@ final class Resources {
             steps.add(draft.step);
             groups = draft.next;
             top = draft.top;
+            if (top.length > most) {
+                return;
+            }
         }
     }
 

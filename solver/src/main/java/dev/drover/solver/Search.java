@@ -14,10 +14,32 @@ final class Search {
     /** Stack of the threads: the tree search is as deep as the variables are many. */
     private static final long STACK_BYTES = 1L << 28;
 
-    /** Labels at first, and units of work after which no more are tried: about two seconds. */
+    /** Labels at first, and units of work after which no more are tried alone. */
     private static final int FIRST_WIDTH = 256;
 
-    private static final long LABEL_WORK = 600_000_000;
+    private static final long LABEL_WORK = 300_000_000;
+
+    /** Numbers of a label at most: far from the optimum, and near it, where few labels are open. */
+    private static final int FEW_NUMBERS = 32;
+
+    private static final int MANY_NUMBERS = 256;
+
+    /** Numbers of all variables' labels from which on they are left to the turns: a second or so for the narrowest. */
+    private static final int MUCH = 100_000;
+
+    /** Of the tree over all variables, where there are no labels: nodes far from the optimum and near it. */
+    private static final int FEW_NODES = 20_000;
+
+    private static final int MANY_NODES = 320_000;
+
+    /** Part of the cost that is near. */
+    private static final double NEAR = 2e-3;
+
+    /** Steps to the best prices of a narrow core. */
+    private static final int PRICE_STEPS = 200;
+
+    /** Part of the values of a narrow core that must go for the rest to be begun anew. */
+    private static final double WORTH_CUTTING = 0.1;
 
     /** Sweeps before which the prices are too bad for labels of a wide core. */
     private static final int SWEEPS_BEFORE_LABELS = 200;
@@ -27,6 +49,10 @@ final class Search {
 
     private Core core;
     private @Nullable DualBound dual;
+
+    /** The best prices of a core narrow enough for elimination, else null. */
+    private @Nullable TreeDual exact;
+
     private final Incumbent incumbent;
     private final SolveOptions options;
     private final Budget budget;
@@ -38,12 +64,19 @@ final class Search {
     private volatile boolean memoryEnded;
     private volatile boolean roundOver;
     private boolean[][] keep = new boolean[0][];
+    private double gapAtCut = Double.POSITIVE_INFINITY;
 
     /** Prices of the few rows that bind, to begin with; empty if they are not known. */
     private double[] firstPrice = new double[0];
 
-    /** Labels of a core too wide for elimination at every step, null if it is too wide for labels as well. */
-    private @Nullable LabelSearch wide;
+    /** Labels that prove what is left, in turns with the rest; null if the core is too wide for them. */
+    private @Nullable Labels labels;
+
+    /** Whether labels of many numbers were tried. */
+    private boolean triedNear;
+
+    /** How many of them to begin the turns with. */
+    private int firstWidth = FIRST_WIDTH;
 
     Search(Core core, Incumbent incumbent, SolveOptions options, Budget budget) {
         this.core = core;
@@ -184,15 +217,38 @@ final class Search {
 
     /** Thread 0: the bound, then as the others; ends the round when many values can go. */
     private void lead(long seed) {
+        Neighbourhoods worker = worker(seed);
+        Turns turns = new Turns();
+        gapAtCut = incumbent.cost() - incumbent.bound();
+        if (exact == null) {
+            sweep(worker, turns);
+        }
+        while (!stopped() && worker != null) {
+            double gap = incumbent.cost() - incumbent.bound();
+            if (gap < 0.9 * gapAtCut && findCut()) {
+                return;
+            }
+            TreeDual narrow = exact;
+            if (narrow != null && labels == null && !triedNear && isNear()) {
+                labels = labels(narrow);
+            }
+            if (threads() > 1 && turns.areLeft()) {
+                // The other threads improve the choice meanwhile.
+                turns.run();
+            } else {
+                worker.turn();
+                turns.take();
+            }
+        }
+    }
+
+    /** Raises the bound of a wide core. */
+    private void sweep(@Nullable Neighbourhoods worker, Turns turns) {
         DualBound bounding = dual == null ? new DualBound(core, budget) : dual;
         if (dual == null && firstPrice.length == core.rows) {
             bounding.moveTo(firstPrice);
         }
         dual = bounding;
-        boolean cuts = !options.without().contains(Technique.CUTS);
-        double gapAtCut = incumbent.cost() - incumbent.bound();
-        Neighbourhoods worker = worker(seed);
-        Turns turns = new Turns(bounding);
         int sweeps = 0;
         int lastTry = 0;
         while (!stopped() && !(bounding.settled() && sweeps > 50)) {
@@ -212,10 +268,9 @@ final class Search {
                 guide.setLively(bounding.lively());
             }
             double gap = cost - incumbent.bound();
-            if (cuts && sweeps > 2 * lastTry && sweeps - lastTry > 40 && !(gap > 0.8 * gapAtCut) && gap < 0.3 * cost) {
+            if (sweeps > 2 * lastTry && sweeps - lastTry > 40 && !(gap > 0.8 * gapAtCut) && gap < 0.3 * cost) {
                 lastTry = sweeps;
-                gapAtCut = gap;
-                if (findCut(bounding)) {
+                if (findCut()) {
                     return;
                 }
             }
@@ -227,39 +282,17 @@ final class Search {
                 turns.take();
             }
         }
-        while (!stopped() && worker != null) {
-            double gap = incumbent.cost() - incumbent.bound();
-            if (cuts && gap < 0.9 * gapAtCut) {
-                gapAtCut = gap;
-                if (findCut(bounding)) {
-                    return;
-                }
-            }
-            if (threads() > 1 && turns.areLeft()) {
-                // The other threads improve the choice meanwhile.
-                turns.run();
-            } else {
-                worker.turn();
-                turns.take();
-            }
-        }
     }
 
-    /** Labels of a wide core, in turns with the rest of the leading thread: no longer than all else together. */
+    /** Labels in turns with the rest of the leading thread: no longer than all else together. */
     private final class Turns {
-        private final DualBound bounding;
         private final long begin = budget.now();
         private long mine;
-        private int width = FIRST_WIDTH;
+        private int width = firstWidth;
         private double gapAtWidest = Double.POSITIVE_INFINITY;
-
-        Turns(DualBound bounding) {
-            this.bounding = bounding;
-        }
 
         /** Whether wider labels than before can be tried. */
         boolean areLeft() {
-            LabelSearch labels = wide;
             return labels != null && width <= labels.mostWidth();
         }
 
@@ -271,13 +304,13 @@ final class Search {
         }
 
         private void run() {
-            LabelSearch labels = wide;
-            if (labels == null || stopped()) {
+            Labels search = labels;
+            if (search == null || stopped()) {
                 return;
             }
             long now = budget.now();
-            int most = labels.mostWidth();
-            int[] better = label(labels, bounding.bestPrice(), Math.min(width, most));
+            int most = search.mostWidth();
+            int[] better = label(search, prices(), Math.min(width, most));
             if (width >= most) {
                 gapAtWidest = incumbent.cost() - incumbent.bound();
                 width = most + 1;
@@ -288,23 +321,49 @@ final class Search {
         }
     }
 
+    /** The best prices known. */
+    private double[] prices() {
+        TreeDual narrow = exact;
+        DualBound bounding = dual;
+        return narrow != null ? narrow.bestPrice() : bounding != null ? bounding.bestPrice() : guide.prices();
+    }
+
     /** Whether so many values can go that the others should stop for it. */
-    private boolean findCut(DualBound bounding) {
+    private boolean findCut() {
+        gapAtCut = incumbent.cost() - incumbent.bound();
         int[] best = incumbent.best();
-        if (best == null) {
+        TreeDual narrow = exact;
+        DualBound bounding = dual;
+        if (best == null || options.without().contains(Technique.CUTS)) {
             return false;
         }
-        boolean[][] worth = bounding.worthKeeping(incumbent.cost(), best);
-        budget.spend(7 * bounding.entriesPerSweep());
-        int all = 0;
-        int kept = 0;
-        for (boolean[] row : worth) {
-            for (boolean k : row) {
-                all += row.length > 1 ? 1 : 0;
-                kept += k && row.length > 1 ? 1 : 0;
-            }
+        boolean[][] worth;
+        if (narrow != null) {
+            worth = narrow.worthKeeping(incumbent.cost(), best);
+        } else if (bounding != null) {
+            worth = bounding.worthKeeping(incumbent.cost(), best);
+            budget.spend(7 * bounding.entriesPerSweep());
+        } else {
+            return false;
         }
-        if (kept > 0.9 * all) {
+        int open = 0;
+        int kept = 0;
+        int closed = 0;
+        for (boolean[] row : worth) {
+            int here = 0;
+            for (boolean k : row) {
+                here += k ? 1 : 0;
+            }
+            open += row.length > 1 ? row.length : 0;
+            kept += row.length > 1 ? here : 0;
+            closed += here == 1 ? 1 : 0;
+        }
+        if (closed == worth.length) {
+            // A cheaper choice would have another value somewhere.
+            incumbent.prove("cuts");
+            return false;
+        }
+        if (kept > (1 - WORTH_CUTTING) * open) {
             return false;
         }
         keep = worth;
@@ -315,10 +374,9 @@ final class Search {
     /** Between rounds, alone: leaves out the values that can go. */
     private void cut() {
         boolean[][] worth = keep;
-        DualBound bounding = dual;
         keep = new boolean[0][];
         roundOver = false;
-        if (worth.length == 0 || bounding == null) {
+        if (worth.length == 0) {
             return;
         }
         // The best choice may have got better meanwhile.
@@ -328,10 +386,13 @@ final class Search {
         }
         core = core.restrict(worth);
         incumbent.moveTo(core, worth);
-        dual = new DualBound(core, bounding, worth);
+        double[] price = prices().clone();
+        DualBound bounding = dual;
+        dual = bounding == null || exact != null ? null : new DualBound(core, bounding, worth);
+        firstPrice = price;
         guide = new Guide(core);
         elites = new Elites();
-        guide.set(dual.bestPrice().clone(), dual.decoded.clone());
+        guide.set(price, dual == null ? new int[core.size] : dual.decoded.clone());
         join(List.of(this::exactAttempt));
     }
 
@@ -345,26 +406,14 @@ final class Search {
         }
     }
 
-    /** Finds first prices of a narrow core, so that elimination starts from good ones. */
-    private void warmUp() {
-        if (dual != null || core.rows == 0) {
-            return;
-        }
-        DualBound bounding = new DualBound(core, budget);
-        for (int sweep = 0; sweep < 200 && !closed() && !bounding.settled(); sweep++) {
-            double bound = bounding.sweep();
-            budget.spend(bounding.entriesPerSweep());
-            incumbent.raise(bound, "prices");
-            offerIfFits(bounding.decoded.clone(), "decoded");
-            bounding.step(bound, incumbent.cost());
-        }
-        dual = bounding;
-        guide.set(bounding.bestPrice().clone(), bounding.decoded.clone());
-    }
-
-    /** Solves a narrow core outright: prices and tree over all variables, then labels; alone and so the same each time. */
+    /**
+     * Solves a narrow core outright: prices, values that can go, a tree over all variables, labels; alone and so the same each time. Of a
+     * wide core it looks for the few rows that bind.
+     */
     private void exactAttempt() {
-        wide = null;
+        labels = null;
+        exact = null;
+        firstWidth = FIRST_WIDTH;
         boolean labelling = !options.without().contains(Technique.LABELS) && core.rows > 0;
         Elimination plan = Elimination.whole(core, 1 << 20, 1 << 23, new SplittableRandom(options.seed()), budget);
         if (plan == null) {
@@ -377,69 +426,89 @@ final class Search {
                 }
                 firstPrice = few.prices();
             }
-            wide = labelling ? LabelSearch.alongTree(core, options.seed(), budget) : null;
+            labels = labelling ? Labels.ofWide(core, options.seed(), budget) : null;
             return;
         }
         budget.spend(plan.entries());
-        warmUp();
-        LocalSearch local = new LocalSearch(core, budget, this::over);
-        int[] known = incumbent.best();
-        int[] x = known == null ? new int[core.size] : known;
-        double[] start = guide.prices();
-        LabelSearch labels = labelling ? LabelSearch.along(core, budget) : null;
-        if (labels == null && labelling) {
-            labels = LabelSearch.alongTree(core, options.seed(), budget);
+        TreeDual narrow = new TreeDual(core, plan, guide.prices(), budget);
+        exact = narrow;
+        raise(narrow);
+        if (closed() || findCut()) {
+            return;
         }
-        if (labels != null) {
-            widen(labels, guide.prices(), FIRST_WIDTH);
+        Labels search = labelling ? labels(narrow) : null;
+        if (search != null && search.numbersOfAll() > MUCH) {
+            labels = search;
+            return;
         }
-        for (int round = 0; round < 3 && !closed(); round++) {
-            long[] usage = core.usage(x);
-            // The tree is for what labels cannot do.
-            local.search(plan, x, usage, start, 60 << round, labels != null ? 0 : 20_000 << (4 * round));
-            if (core.fits(x) && core.cost(x) < Double.POSITIVE_INFINITY) {
-                incumbent.offer(x, "elimination");
-            }
-            if (local.complete() && incumbent.best() == null) {
-                declareInfeasible();
-                return;
-            }
-            if (local.complete()) {
-                incumbent.prove("elimination");
-            } else {
-                incumbent.raise(core.constant + local.bound(), "elimination");
-            }
-            if (closed()) {
-                return;
-            }
-            if (labels != null) {
-                widen(labels, local.prices(), labels.mostWidth());
-                return;
-            }
+        if (search != null) {
+            label(search, narrow.bestPrice(), FIRST_WIDTH);
+        }
+        descend(plan, narrow.bestPrice(), search != null ? 0 : isNear() ? MANY_NODES : FEW_NODES);
+        if (search != null && !closed() && !findCut()) {
+            widen(search, narrow.bestPrice());
+            labels = search;
         }
     }
 
-    /** Labels along the layers, more and more of them. */
-    private void widen(LabelSearch labels, double[] price, int mostWidth) {
+    private boolean isNear() {
+        return incumbent.cost() - incumbent.bound() <= NEAR * incumbent.cost();
+    }
+
+    /** Labels of a narrow core; null if it would have too many numbers yet. */
+    private @Nullable Labels labels(TreeDual narrow) {
+        triedNear = isNear();
+        boolean dominating = !options.without().contains(Technique.DOMINANCE);
+        int most = triedNear ? MANY_NUMBERS : FEW_NUMBERS;
+        return Labels.ofNarrow(core, narrow.bestPrice(), dominating, options.seed(), most, budget);
+    }
+
+    /** Finds the best prices of a narrow core. */
+    private void raise(TreeDual narrow) {
+        for (int step = 0; step < PRICE_STEPS && core.rows > 0 && !narrow.settled() && !closed(); step++) {
+            incumbent.raise(narrow.step(), "prices");
+            offerIfFits(narrow.decoded().clone(), "decoded");
+        }
+        guide.set(narrow.bestPrice().clone(), narrow.decoded().clone());
+    }
+
+    /** Searches the tree of all values of a narrow core, so many nodes of it. */
+    private void descend(Elimination plan, double[] price, int nodes) {
+        int[] known = incumbent.best();
+        int[] x = known == null ? new int[core.size] : known;
+        LocalSearch local = new LocalSearch(core, budget, this::over);
+        local.search(plan, x, core.usage(x), price, 1, nodes);
+        if (core.fits(x) && core.cost(x) < Double.POSITIVE_INFINITY) {
+            incumbent.offer(x, "elimination");
+        }
+        if (!local.complete()) {
+            incumbent.raise(core.constant + local.bound(), "elimination");
+        } else if (incumbent.best() == null) {
+            declareInfeasible();
+        } else {
+            incumbent.prove("elimination");
+        }
+    }
+
+    /** More and more labels, as many as are made in a second or two; the turns go on with more. */
+    private void widen(Labels search, double[] price) {
         long begin = budget.spent();
-        for (int width = FIRST_WIDTH; !closed() && budget.spent() - begin < LABEL_WORK; width *= 8) {
-            label(labels, price, Math.min(width, mostWidth));
-            if (width >= mostWidth) {
-                return;
-            }
+        while (!closed() && firstWidth <= search.mostWidth() && budget.spent() - begin < LABEL_WORK) {
+            label(search, price, firstWidth);
+            firstWidth *= 4;
         }
     }
 
     /** Labels of one width; returns a choice cheaper than the best, null if there is none. */
-    private int @Nullable [] label(LabelSearch labels, double[] price, int width) {
-        double bound = labels.search(price, incumbent.cost(), width);
-        int[] best = labels.best();
+    private int @Nullable [] label(Labels search, double[] price, int width) {
+        double bound = search.search(price, incumbent.cost(), width);
+        int[] best = search.best();
         if (best != null) {
             incumbent.offer(best, "labels");
         }
         if (bound == Double.POSITIVE_INFINITY) {
             declareInfeasible();
-        } else if (labels.complete()) {
+        } else if (search.complete()) {
             incumbent.prove(bound, "labels");
         } else {
             incumbent.raise(bound, "labels");

@@ -19,8 +19,9 @@ class LabelSearchTest {
     }
 
     private static LabelSearch along(Core core, boolean tree) {
-        LabelSearch labels =
-                tree ? LabelSearch.alongTree(core, 1, Budget.endless()) : LabelSearch.along(core, Budget.endless());
+        LabelSearch labels = tree
+                ? LabelSearch.alongTree(core, 1, LabelSearch.MOST_NUMBERS, Budget.endless())
+                : LabelSearch.along(core, LabelSearch.MOST_NUMBERS, Budget.endless());
         assertThat(labels).isNotNull();
         return java.util.Objects.requireNonNull(labels);
     }
