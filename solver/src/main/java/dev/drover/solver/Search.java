@@ -64,7 +64,6 @@ final class Search {
     private volatile boolean memoryEnded;
     private volatile boolean roundOver;
     private boolean[][] keep = new boolean[0][];
-    private double gapAtCut = Double.POSITIVE_INFINITY;
 
     /** Prices of the few rows that bind, to begin with; empty if they are not known. */
     private double[] firstPrice = new double[0];
@@ -72,11 +71,14 @@ final class Search {
     /** Labels that prove what is left, in turns with the rest; null if the core is too wide for them. */
     private @Nullable Labels labels;
 
+    /** How many of them to begin the turns with. */
+    private int firstWidth = FIRST_WIDTH;
+
     /** Whether labels of many numbers were tried. */
     private boolean triedNear;
 
-    /** How many of them to begin the turns with. */
-    private int firstWidth = FIRST_WIDTH;
+    /** Cost less bound when values were last looked for that can go. */
+    private double gapAtCut = Double.POSITIVE_INFINITY;
 
     Search(Core core, Incumbent incumbent, SolveOptions options, Budget budget) {
         this.core = core;
@@ -332,6 +334,8 @@ final class Search {
     private boolean findCut() {
         gapAtCut = incumbent.cost() - incumbent.bound();
         int[] best = incumbent.best();
+        // Read after the choice: its cost, or that of a better one.
+        double cost = incumbent.cost();
         TreeDual narrow = exact;
         DualBound bounding = dual;
         if (best == null || options.without().contains(Technique.CUTS)) {
@@ -339,9 +343,9 @@ final class Search {
         }
         boolean[][] worth;
         if (narrow != null) {
-            worth = narrow.worthKeeping(incumbent.cost(), best);
+            worth = narrow.worthKeeping(cost, best);
         } else if (bounding != null) {
-            worth = bounding.worthKeeping(incumbent.cost(), best);
+            worth = bounding.worthKeeping(cost, best);
             budget.spend(7 * bounding.entriesPerSweep());
         } else {
             return false;

@@ -113,11 +113,11 @@ final class TreeDual {
         return settled;
     }
 
-    /** Makes a step and returns the bound there. */
+    /** Makes a step and returns the bound there, rounded down by what doubles can be wrong by. */
     double step() {
         budget.check();
         budget.spend(3 * tree.entries());
-        double bound = core.constant - core.atLimit(price) + tree.minimize(core.priced(price), decoded);
+        double bound = safe(tree.minimize(core.priced(price), decoded), price);
         cut(bound);
         judge(bound);
         move();
@@ -136,8 +136,7 @@ final class TreeDual {
      * @return per variable and value whether it stays
      */
     boolean[][] worthKeeping(double cost, int[] choice) {
-        double bound =
-                core.constant - core.atLimit(bestPrice) + tree.collect(core.priced(bestPrice), new int[core.size]);
+        double bound = safe(tree.collect(core.priced(bestPrice), new int[core.size]), bestPrice);
         double room = cost - 1 + 0.01 + 1e-9 * Math.abs(cost) - bound;
         double[][] surplus = tree.surplus();
         budget.spend(4 * tree.entries());
@@ -149,6 +148,13 @@ final class TreeDual {
             }
         }
         return keep;
+    }
+
+    /** The bound that a least priced cost gives. */
+    private double safe(double least, double[] at) {
+        double atLimit = core.atLimit(at);
+        double bound = core.constant - atLimit + least;
+        return bound - core.rounding(Math.abs(bound) + atLimit);
     }
 
     /** Keeps the slopes at the latest prices, in the place of the cut that the mixture needs least. */
