@@ -81,6 +81,9 @@ record AnyChoice(Backtracking.Answer answer, List<Integer> choices, String contr
     private static @Nullable AnyChoice labelled(Core core, Budget budget) {
         LabelSearch labels = LabelSearch.along(core, LabelSearch.MOST_NUMBERS, budget);
         if (labels == null) {
+            labels = LabelSearch.sideBySide(core, LabelSearch.MOST_NUMBERS, budget);
+        }
+        if (labels == null) {
             return null;
         }
         double bound = labels.search(new double[core.rows], Double.POSITIVE_INFINITY, WIDTH);

@@ -70,7 +70,16 @@ final class LabelSearch {
 
     /** Returns a search along the layers of the core; null if its tables or its labels would be too large. */
     static @Nullable LabelSearch along(Core core, int mostNumbers, Budget budget) {
-        int[] order = LinearOrder.of(core);
+        return alongOrder(core, LinearOrder.of(core), mostNumbers, budget);
+    }
+
+    /** The same with the parts that only usage joins side by side; null also if all is one part. */
+    static @Nullable LabelSearch sideBySide(Core core, int mostNumbers, Budget budget) {
+        int[] order = LinearOrder.sideBySide(core);
+        return order == null ? null : alongOrder(core, order, mostNumbers, budget);
+    }
+
+    private static @Nullable LabelSearch alongOrder(Core core, int[] order, int mostNumbers, Budget budget) {
         for (int i = 0, j = order.length - 1; i < j; i++, j--) {
             int first = order[i];
             order[i] = order[j];

@@ -75,8 +75,15 @@ final class Labels {
         if (along != null && along.numbers() <= FEW_NUMBERS) {
             return along;
         }
-        LabelSearch tree = LabelSearch.alongTree(core, seed, along == null ? mostNumbers : along.numbers() - 1, budget);
-        return tree == null ? along : tree;
+        LabelSearch fewest = along;
+        LabelSearch parts = LabelSearch.sideBySide(core, fewest == null ? mostNumbers : fewest.numbers() - 1, budget);
+        fewest = parts == null ? fewest : parts;
+        if (fewest != null && fewest.numbers() <= FEW_NUMBERS) {
+            return fewest;
+        }
+        LabelSearch tree =
+                LabelSearch.alongTree(core, seed, fewest == null ? mostNumbers : fewest.numbers() - 1, budget);
+        return tree == null ? fewest : tree;
     }
 
     /** Numbers that labels have at most, one of each variable: what the narrowest search takes. */

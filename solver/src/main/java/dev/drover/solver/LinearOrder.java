@@ -3,7 +3,9 @@ package dev.drover.solver;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An order of the variables from one end of the graph to the other, so that few assigned ones have neighbours that are not assigned
@@ -34,18 +36,111 @@ final class LinearOrder {
         }
     }
 
-    /** Returns the variables, the first to assign first. */
+    /** Returns the variables, the first to assign first; the parts that no edge joins one after the other. */
     static int[] of(Core core) {
         LinearOrder linear = new LinearOrder(core);
+        linear.assignAll();
+        return linear.order;
+    }
+
+    /**
+     * Returns the variables, the first to assign first, where only usage joins some parts: side by side, so that those come together that
+     * begin or end to use something at nearly the same time. Null if all is one part.
+     */
+    static int @Nullable [] sideBySide(Core core) {
+        LinearOrder linear = new LinearOrder(core);
+        List<Integer> starts = linear.assignAll();
+        return starts.size() < 2 || core.rows == 0 ? null : linear.merged(starts);
+    }
+
+    /** Assigns all; returns at which count each part begins. */
+    private List<Integer> assignAll() {
+        List<Integer> starts = new ArrayList<>();
         for (int v = 0; v < core.size; v++) {
-            if (!linear.assigned[v]) {
-                linear.assign(linear.farthest(linear.farthest(v)));
-                while (!linear.frontier.isEmpty()) {
-                    linear.assign(linear.next());
+            if (!assigned[v]) {
+                starts.add(count);
+                assign(farthest(farthest(v)));
+                while (!frontier.isEmpty()) {
+                    assign(next());
                 }
             }
         }
-        return linear.order;
+        return starts;
+    }
+
+    /** Each part in its own order, or the reverse, merged by the distance from one end of all. */
+    private int[] merged(List<Integer> starts) {
+        int[] distance = distances();
+        // By distance, then part, then position.
+        List<long[]> all = new ArrayList<>(core.size);
+        for (int p = 0; p < starts.size(); p++) {
+            int from = starts.get(p);
+            int to = p + 1 < starts.size() ? starts.get(p + 1) : core.size;
+            boolean reversed = distance[order[to - 1]] < distance[order[from]];
+            int farthest = 0;
+            for (int i = from; i < to; i++) {
+                int v = order[reversed ? from + to - 1 - i : i];
+                farthest = Math.max(farthest, distance[v]);
+                all.add(new long[] {farthest, i, v});
+            }
+        }
+        all.sort(Comparator.<long[]>comparingLong(key -> key[0]).thenComparingLong(key -> key[1]));
+        return all.stream().mapToInt(key -> (int) key[2]).toArray();
+    }
+
+    /** Steps from the variable at one end, over edges and between those that begin or end next to each other. */
+    private int[] distances() {
+        List<int[]> ends = new ArrayList<>();
+        for (int v = 0; v < core.size; v++) {
+            for (int s = 0; s < core.segStart[v].length; s++) {
+                // At the first and the last row begins and ends what always lives.
+                if (core.segStart[v][s] > 0) {
+                    ends.add(new int[] {core.segStart[v][s], v});
+                }
+                if (core.segEnd[v][s] < core.rows) {
+                    ends.add(new int[] {core.segEnd[v][s], v});
+                }
+            }
+        }
+        ends.sort(Comparator.<int[]>comparingInt(end -> end[0]).thenComparingInt(end -> end[1]));
+        List<List<Integer>> near = new ArrayList<>();
+        for (int v = 0; v < core.size; v++) {
+            List<Integer> mine = new ArrayList<>();
+            for (int e : core.incident[v]) {
+                mine.add(core.other(e, v));
+            }
+            near.add(mine);
+        }
+        for (int i = 1; i < ends.size(); i++) {
+            near.get(ends.get(i)[1]).add(ends.get(i - 1)[1]);
+            near.get(ends.get(i - 1)[1]).add(ends.get(i)[1]);
+        }
+        // All that begin or end somewhere are joined to one another.
+        int end = ends.isEmpty() ? 0 : ends.get(0)[1];
+        int[] first = breadthFirst(near, end);
+        for (int v = 0; v < core.size; v++) {
+            end = first[v] > first[end] ? v : end;
+        }
+        return breadthFirst(near, end);
+    }
+
+    /** Steps from one variable; 0 where no step leads. */
+    private static int[] breadthFirst(List<List<Integer>> near, int from) {
+        int[] steps = new int[near.size()];
+        boolean[] seen = new boolean[near.size()];
+        ArrayDeque<Integer> work = new ArrayDeque<>(List.of(from));
+        seen[from] = true;
+        while (!work.isEmpty()) {
+            int v = work.remove();
+            for (int u : near.get(v)) {
+                if (!seen[u]) {
+                    seen[u] = true;
+                    steps[u] = steps[v] + 1;
+                    work.add(u);
+                }
+            }
+        }
+        return steps;
     }
 
     /** The variable that a breadth-first search reaches last. */

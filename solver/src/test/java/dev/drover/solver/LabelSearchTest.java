@@ -5,12 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.drover.solver.Solution.Status;
 import dev.drover.solver.SolveOptions.Technique;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class LabelSearchTest {
     private static @Nullable Core core(StrategyProblem problem) {
@@ -18,21 +19,58 @@ class LabelSearchTest {
                 .core();
     }
 
-    private static LabelSearch along(Core core, boolean tree) {
-        LabelSearch labels = tree
-                ? LabelSearch.alongTree(core, 1, LabelSearch.MOST_NUMBERS, Budget.endless())
-                : LabelSearch.along(core, LabelSearch.MOST_NUMBERS, Budget.endless());
-        assertThat(labels).isNotNull();
-        return java.util.Objects.requireNonNull(labels);
+    private enum Order {
+        LAYERS,
+        TREE,
+        PARTS_SIDE_BY_SIDE
+    }
+
+    private static LabelSearch along(Core core, Order order) {
+        LabelSearch labels = switch (order) {
+            case LAYERS -> along(core);
+            case TREE -> LabelSearch.alongTree(core, 1, LabelSearch.MOST_NUMBERS, Budget.endless());
+            case PARTS_SIDE_BY_SIDE ->
+                LinearOrder.sideBySide(core) == null
+                        ? along(core)
+                        : LabelSearch.sideBySide(core, LabelSearch.MOST_NUMBERS, Budget.endless());
+        };
+        return Objects.requireNonNull(labels);
     }
 
     private static LabelSearch along(Core core) {
-        return along(core, false);
+        return Objects.requireNonNull(LabelSearch.along(core, LabelSearch.MOST_NUMBERS, Budget.endless()));
+    }
+
+    /** Chains along the layers, and things of each layer by themselves that live from their layer to the end of the backward pass. */
+    @Test
+    void partsThatOnlyUsageJoinsGoSideBySide() {
+        int layers = 40;
+        int end = 2 * layers;
+        StrategyProblem.Builder builder = StrategyProblem.builder("parts");
+        int before = -1;
+        for (int l = 0; l < layers; l++) {
+            int node = builder.node(l, end - l, new long[] {0, 7}, new long[] {9, 2});
+            if (before >= 0) {
+                builder.edge(before, node, new long[] {0, 5, 3, 0});
+            }
+            before = node;
+        }
+        for (int l = 0; l < layers; l++) {
+            builder.node(l, end - l, new long[] {0, 4, 6}, new long[] {8, 5, 1});
+            builder.node(l, l + 1, new long[] {0, 3}, new long[] {20L * (layers - l), 1});
+            builder.node(end - l - 1, end - l, new long[] {0, 2}, new long[] {20L * (layers - l), 0});
+        }
+        builder.usageLimit(10L * layers);
+        Core core = Objects.requireNonNull(core(builder.build()));
+        LabelSearch one = Objects.requireNonNull(LabelSearch.along(core, 1000, Budget.endless()));
+        LabelSearch sideBySide = Objects.requireNonNull(LabelSearch.sideBySide(core, 1000, Budget.endless()));
+        assertThat(one.numbers()).isGreaterThan(layers / 4);
+        assertThat(sideBySide.numbers()).isLessThan(6);
     }
 
     @ParameterizedTest
-    @ValueSource(booleans = {false, true})
-    void labelsFindTheOptimumOfBruteForceAtAnyPrices(boolean tree) {
+    @EnumSource
+    void labelsFindTheOptimumOfBruteForceAtAnyPrices(Order order) {
         int limited = 0;
         int infeasible = 0;
         for (long seed = RandomProblems.firstSeed(), i = 0; i < RandomProblems.seeds(300); i++, seed++) {
@@ -49,7 +87,7 @@ class LabelSearchTest {
             }
             limited += core.rows > 0 ? 1 : 0;
             String rerun = "rerun with -Dseed=" + seed;
-            LabelSearch labels = along(core, tree);
+            LabelSearch labels = along(core, order);
             double bound = labels.search(price, Double.POSITIVE_INFINITY, 1 << 20);
             int[] found = labels.best();
             if (best == null) {
@@ -116,8 +154,8 @@ class LabelSearchTest {
         StrategyProblem problem = branches(12);
         Core core = java.util.Objects.requireNonNull(
                 Reducer.reduce(problem, Set.of()).core());
-        LabelSearch line = along(core, false);
-        LabelSearch tree = along(core, true);
+        LabelSearch line = along(core);
+        LabelSearch tree = along(core, Order.TREE);
         double[] price = new double[core.rows];
         double optimum = line.search(price, Double.POSITIVE_INFINITY, line.mostWidth());
         assertThat(line.best()).isNotNull();
