@@ -68,7 +68,8 @@ class MachineFolderTest {
     @Test
     @Timeout(value = 240, unit = TimeUnit.SECONDS)
     void aPlanForThisMachineIsFound() throws Exception {
-        for (boolean measured : new boolean[] {false, true}) {
+        boolean again = true;
+        for (int run = 0; run < 2; run++) {
             Path err = folder.resolve("err.txt");
             ProcessBuilder builder =
                     CommandRun.java(512, Main.class, "plan", "mlp:layers=1,hidden=8,batch=8", "--workers", "1");
@@ -82,7 +83,11 @@ class MachineFolderTest {
                 assertThat(process.exitValue()).as(told).isZero();
                 assertThat(told)
                         .containsOnlyOnce("drover: the folder (" + home.resolve(".drover") + ") cannot be written");
-                assertThat(told.contains("measuring this machine")).as(told).isNotEqualTo(measured);
+                if (run == 0 || !again) {
+                    assertThat(told.contains("measuring this machine")).as(told).isEqualTo(run == 0);
+                }
+                // What was measured beside other work is measured again once that has ended.
+                again = told.contains("other work takes");
             } finally {
                 process.destroyForcibly();
             }
