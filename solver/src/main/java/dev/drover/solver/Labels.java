@@ -76,7 +76,8 @@ final class Labels {
             return along;
         }
         LabelSearch fewest = along;
-        LabelSearch parts = LabelSearch.sideBySide(core, fewest == null ? mostNumbers : fewest.numbers() - 1, budget);
+        // Labels of parts side by side see values of all parts, which makes more of them.
+        LabelSearch parts = LabelSearch.sideBySide(core, fewest == null ? mostNumbers : fewest.numbers() / 2, budget);
         fewest = parts == null ? fewest : parts;
         if (fewest != null && fewest.numbers() <= FEW_NUMBERS) {
             return fewest;
