@@ -32,8 +32,10 @@ final class Search {
 
     private static final int MANY_NODES = 320_000;
 
-    /** Part of the cost that is near. */
+    /** Part of the cost that is near, and part that is so far that the choice must get better before anything can be proven. */
     private static final double NEAR = 2e-3;
+
+    private static final double FAR = 0.02;
 
     /** Steps to the best prices of a narrow core. */
     private static final int PRICE_STEPS = 200;
@@ -448,9 +450,12 @@ final class Search {
         if (search != null) {
             label(search, narrow.bestPrice(), FIRST_WIDTH);
         }
-        descend(plan, narrow.bestPrice(), search != null ? 0 : isNear() ? MANY_NODES : FEW_NODES);
+        boolean far = incumbent.cost() - incumbent.bound() > FAR * incumbent.cost();
+        descend(plan, narrow.bestPrice(), far ? FEW_NODES : search != null ? 0 : isNear() ? MANY_NODES : FEW_NODES);
         if (search != null && !closed() && !findCut()) {
-            widen(search, narrow.bestPrice());
+            if (!far) {
+                widen(search, narrow.bestPrice());
+            }
             labels = search;
         }
     }
