@@ -231,7 +231,7 @@ final class DualBound {
         for (int v = 0; v < core.size; v++) {
             keep[v] = new boolean[core.domain[v]];
             for (int k = 0; k < keep[v].length; k++) {
-                keep[v][k] = k == best[v] || bound + surplus[v][k] <= cost - 1 + 0.01 + 1e-9 * Math.abs(cost);
+                keep[v][k] = k == best[v] || bound + surplus[v][k] <= Incumbent.mostBelow(cost);
             }
         }
         surplus = new double[0][];

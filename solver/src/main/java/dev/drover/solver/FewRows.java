@@ -337,7 +337,7 @@ final class FewRows {
             if (bound == Double.POSITIVE_INFINITY) {
                 return null;
             }
-            double room = target - 1 + 0.01 + 1e-9 * Math.abs(target) - bound;
+            double room = Incumbent.mostBelow(target) - bound;
             double[][] surplus = tree.surplus();
             budget.spend(4 * tree.entries());
             boolean[][] keep = new boolean[left.size][];

@@ -62,6 +62,11 @@ final class Incumbent {
         return Math.ceil(proven - 1e-3 - 1e-11 * Math.abs(proven));
     }
 
+    /** The most that a choice cheaper than a whole cost can cost, with a margin for rounding. */
+    static double mostBelow(double cost) {
+        return cost - 1 + 0.01 + 1e-9 * Math.abs(cost);
+    }
+
     private void report(String phase) {
         Improvement step = new Improvement(
                 (nanoClock.getAsLong() - startNanos) / 1e9,

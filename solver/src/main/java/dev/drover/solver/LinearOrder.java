@@ -5,6 +5,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -103,61 +105,52 @@ final class LinearOrder {
             }
         }
         ends.sort(Comparator.<int[]>comparingInt(end -> end[0]).thenComparingInt(end -> end[1]));
-        List<List<Integer>> near = new ArrayList<>();
+        List<List<Integer>> beside = new ArrayList<>();
         for (int v = 0; v < core.size; v++) {
-            List<Integer> mine = new ArrayList<>();
-            for (int e : core.incident[v]) {
-                mine.add(core.other(e, v));
-            }
-            near.add(mine);
+            beside.add(new ArrayList<>());
         }
         for (int i = 1; i < ends.size(); i++) {
-            near.get(ends.get(i)[1]).add(ends.get(i - 1)[1]);
-            near.get(ends.get(i - 1)[1]).add(ends.get(i)[1]);
+            beside.get(ends.get(i)[1]).add(ends.get(i - 1)[1]);
+            beside.get(ends.get(i - 1)[1]).add(ends.get(i)[1]);
         }
+        IntFunction<IntStream> near =
+                v -> IntStream.concat(joined(v), beside.get(v).stream().mapToInt(Integer::intValue));
         // All that begin or end somewhere are joined to one another.
         int end = ends.isEmpty() ? 0 : ends.get(0)[1];
-        int[] first = breadthFirst(near, end);
+        int[] first = new int[core.size];
+        int unused = walk(near, end, first);
         for (int v = 0; v < core.size; v++) {
             end = first[v] > first[end] ? v : end;
         }
-        return breadthFirst(near, end);
+        int[] steps = new int[core.size];
+        int unusedToo = walk(near, end, steps);
+        return steps;
     }
 
-    /** Steps from one variable; 0 where no step leads. */
-    private static int[] breadthFirst(List<List<Integer>> near, int from) {
-        int[] steps = new int[near.size()];
-        boolean[] seen = new boolean[near.size()];
-        ArrayDeque<Integer> work = new ArrayDeque<>(List.of(from));
-        seen[from] = true;
-        while (!work.isEmpty()) {
-            int v = work.remove();
-            for (int u : near.get(v)) {
-                if (!seen[u]) {
-                    seen[u] = true;
-                    steps[u] = steps[v] + 1;
-                    work.add(u);
-                }
-            }
-        }
-        return steps;
+    /** The variables that edges join to one. */
+    private IntStream joined(int v) {
+        return Arrays.stream(core.incident[v]).map(e -> core.other(e, v));
     }
 
     /** The variable that a breadth-first search reaches last. */
     private int farthest(int from) {
+        return walk(this::joined, from, new int[core.size]);
+    }
+
+    /** Breadth first; sets the steps to each variable that is reached, and returns the last. */
+    private int walk(IntFunction<IntStream> near, int from, int[] steps) {
         boolean[] seen = new boolean[core.size];
         ArrayDeque<Integer> work = new ArrayDeque<>(List.of(from));
         seen[from] = true;
         int last = from;
         while (!work.isEmpty()) {
-            last = work.poll();
-            for (int e : core.incident[last]) {
-                int u = core.other(e, last);
-                if (!seen[u]) {
-                    seen[u] = true;
-                    work.add(u);
-                }
-            }
+            int v = work.remove();
+            last = v;
+            near.apply(v).filter(u -> !seen[u]).forEach(u -> {
+                seen[u] = true;
+                steps[u] = steps[v] + 1;
+                work.add(u);
+            });
         }
         return last;
     }

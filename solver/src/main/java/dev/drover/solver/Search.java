@@ -450,7 +450,7 @@ final class Search {
         if (search != null) {
             label(search, narrow.bestPrice(), FIRST_WIDTH);
         }
-        boolean far = incumbent.cost() - incumbent.bound() > FAR * incumbent.cost();
+        boolean far = !isWithin(FAR);
         descend(plan, narrow.bestPrice(), far ? FEW_NODES : search != null ? 0 : isNear() ? MANY_NODES : FEW_NODES);
         if (search != null && !closed() && !findCut()) {
             if (!far) {
@@ -460,8 +460,13 @@ final class Search {
         }
     }
 
+    /** Whether the bound is so near to the cost, as a part of it. */
+    private boolean isWithin(double part) {
+        return incumbent.cost() - incumbent.bound() <= part * incumbent.cost();
+    }
+
     private boolean isNear() {
-        return incumbent.cost() - incumbent.bound() <= NEAR * incumbent.cost();
+        return isWithin(NEAR);
     }
 
     /** Labels of a narrow core; null if it would have too many numbers yet. */

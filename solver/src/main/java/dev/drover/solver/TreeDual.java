@@ -61,7 +61,6 @@ final class TreeDual {
     private double promised;
     private double reach = Double.NaN;
     private int broken;
-    private int leaps;
     private int steps;
     private double bestAtWindow = Double.NEGATIVE_INFINITY;
     private boolean settled;
@@ -137,7 +136,7 @@ final class TreeDual {
      */
     boolean[][] worthKeeping(double cost, int[] choice) {
         double bound = safe(tree.collect(core.priced(bestPrice), new int[core.size]), bestPrice);
-        double room = cost - 1 + 0.01 + 1e-9 * Math.abs(cost) - bound;
+        double room = Incumbent.mostBelow(cost) - bound;
         double[][] surplus = tree.surplus();
         budget.spend(4 * tree.entries());
         boolean[][] keep = new boolean[core.size][];
@@ -207,6 +206,7 @@ final class TreeDual {
     /** Finds the next prices; settled if nothing is promised anywhere. */
     private void move() {
         mix();
+        int leaps = 0;
         while (promised < Math.max(0.01, LITTLE * Math.abs(best))) {
             if (++leaps > MOST_LEAPS) {
                 settled = true;
@@ -215,7 +215,6 @@ final class TreeDual {
             reach *= LEAP;
             mix();
         }
-        leaps = 0;
     }
 
     /** Moves the mixture, and sets the prices to where it leads and what it promises there. */
